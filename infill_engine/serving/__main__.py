@@ -18,6 +18,7 @@ from infill_engine.serving.health.succession import SUCCEEDS, Predecessor
 from infill_engine.serving.interface import Load
 from infill_engine.serving.loading import load_local, load_remote
 from infill_engine.serving.protocol import Message, decode, encode, read_frame
+from infill_engine.serving.queues import Task
 from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.stderr import exit_now
 
@@ -86,10 +87,11 @@ def claim_stdio() -> tuple[BinaryIO, BinaryIO]:
     return sys.stdin.buffer, frames_out
 
 
-def _sender(stream: BinaryIO) -> Callable[[Message], None]:
+def _sender(stream: BinaryIO) -> Callable[[Message, Task | None], None]:
+    """Return what sends messages to the only client."""
     lock = threading.Lock()
 
-    def send(message: Message) -> None:
+    def send(message: Message, _task: Task | None) -> None:
         frame = memoryview(encode(message))
         with lock:
             try:

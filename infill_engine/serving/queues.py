@@ -1,4 +1,4 @@
-"""The work that waits for the compute slot, in the order of urgency.
+"""The work that waits for the compute slot: the one table of requests, in the order of urgency.
 
 waiting      infills, one for each document
 background   infills that give way to those
@@ -11,11 +11,12 @@ probing      a probe of the process's health, after a quiet moment
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from infill_engine.serving.duty_cycle import DutyCycle
 from infill_engine.serving.health.health import Health
 from infill_engine.serving.protocol import Answered, Infill, Message, Surround, Warm
-from infill_engine.serving.shares import Shares, owner
+from infill_engine.serving.shares import Shares
 from infill_engine.types import InfillRequest, Reason
 
 IDLE_SECONDS = 0.5  # between two looks at the duty cycle
@@ -45,51 +46,71 @@ class Check:
 
 
 Work = Infill | Warm | Deepen | Surround | Check
+Document = tuple[int, str]  # a client and the name that it gave the document
 
 
 @dataclass(slots=True)
 class Task:
-    """A piece of work; whether it was answered or withdrawn, and whether it is watched.
+    """A piece of work for a client; 0 if it is for all of them, or if there is only one.
 
-    An infill in the background that has to stop for another is `interrupted`. `pieces` is the rest of a count that has
-    begun.
+    `arrived` is when its message came, in seconds of the dispatch's clock. It may have been answered or `withdrawn`,
+    and be watched. An infill in the background that has to stop for another is `interrupted`. `pieces` is the rest of a
+    count that has begun.
     """
 
     message: Work
+    client: int = 0
+    arrived: float = 0.0
     withdrawn: bool = False
     watched: bool = False
     interrupted: bool = False
     pieces: Iterator[None] | None = None
 
-    def asks(self, request_id: int) -> bool:
-        """Return whether this is the infill with that number."""
-        return isinstance(self.message, Infill) and self.message.id == request_id
+    @property
+    def document(self) -> Document | None:
+        """The client's document that the work is for; None if it is for none."""
+        return None if isinstance(self.message, Surround | Check) else (self.client, self.message.document)
+
+    @property
+    def in_background(self) -> bool:
+        """Whether this is an infill that gives way to all others."""
+        return isinstance(self.message, Infill) and self.message.background
+
+    @property
+    def surroundings(self) -> str:
+        """The name of the text around the document that the work reads; "" if there is none."""
+        return self.message.request.surroundings if isinstance(self.message, Infill | Warm) else ""
 
 
 @dataclass(slots=True)
 class Queues:
-    """All work that waits. Not thread-safe. An engine keeps predictions for one prompt only, so one search goes on."""
+    """All work that waits or runs. Not thread-safe.
+
+    An engine keeps predictions for one prompt only, so one search goes on.
+    """
 
     duty_cycle: DutyCycle
     shares: Shares = field(default_factory=Shares)
     health: Health | None = None  # nothing is probed without it
-    waiting: dict[str, Task] = field(default_factory=dict)  # by document, in the order of arrival
-    background: dict[str, Task] = field(default_factory=dict)  # by the number of the request
-    warming: dict[str, Task] = field(default_factory=dict)  # by document
+    waiting: dict[Document, Task] = field(default_factory=dict)  # in the order of arrival
+    background: list[Task] = field(default_factory=list)
+    warming: dict[Document, Task] = field(default_factory=dict)
     counting: dict[str, Task] = field(default_factory=dict)  # by the name of the text
-    deepening: Deepen | None = None
+    deepening: Task | None = None
+    running: Task | None = None
 
     def next(self) -> Task | None:
-        """Remove and return the most urgent work that may run now; None if there is none."""
-        found = self._next()
+        """Return the most urgent work that may run now, which runs then; None if there is none."""
+        self.running = self._next()
         if self.health is None:
-            return found
-        if found is not None:
+            return self.running
+        if self.running is not None:
             self.health.worked()
-            return found
+            return self.running
         wait = self.health.seconds_to_probe()
-        due = wait is not None and wait <= 0 and self.duty_cycle.left_seconds() > 0
-        return Task(Check()) if due else None
+        if wait is not None and wait <= 0 and self.duty_cycle.left_seconds() > 0:
+            self.running = Task(Check())
+        return self.running
 
     def patience(self) -> float | None:
         """Return how long to wait for a message when nothing may run now; None without limit.
@@ -102,61 +123,80 @@ class Queues:
         return IDLE_SECONDS if wait is not None and wait <= 0 else wait
 
     def _next(self) -> Task | None:
-        for queue in (self.waiting, self.background, self.warming):
-            if queue:
-                return queue.pop(min(queue, key=lambda name: self.shares.used(client_of(queue[name]))))
-        if self.deepening is not None and (self.deepening.urgent or self.duty_cycle.left_seconds() > 0):
-            message, self.deepening = self.deepening, None
-            return Task(message)
+        for tasks in (self.waiting.values(), self.background, self.warming.values()):
+            if tasks:
+                task = min(tasks, key=lambda task: self.shares.used(task.client))
+                self.remove(task)
+                return task
+        if (search := self.deepening) is not None:
+            assert isinstance(search.message, Deepen)
+            if search.message.urgent or self.duty_cycle.left_seconds() > 0:
+                self.deepening = None
+                return search
         return self.counting.pop(next(iter(self.counting))) if self.counting else None
 
-    def warm(self, message: Warm) -> None:
+    def warm(self, task: Task) -> None:
         """Queue a context. It replaces an older one of its document, and a search at its older text ends."""
-        self.warming.pop(message.document, None)
-        self.end_search(message.document)
-        _put(self.warming, message.document, Task(message), WARM_DOCUMENTS)
+        document = task.document
+        assert document is not None
+        self.warming.pop(document, None)
+        self.end_search(document)
+        _put(self.warming, document, task, WARM_DOCUMENTS)
+
+    def warm_again(self, task: Task) -> None:
+        """Queue the context of work that did not read all of it, unless newer text of its document is queued."""
+        message = task.message
+        if isinstance(message, Infill | Warm) and task.document not in self.warming:
+            self.warm(Task(Warm(message.document, message.request), task.client, task.arrived))
 
     def count(self, name: str, task: Task) -> None:
         """Queue a text to be counted, or the rest of it."""
         _put(self.counting, name, task, COUNTED_TEXTS)
 
-    def infill(self, message: Infill) -> Task | None:
+    def infill(self, task: Task) -> Task | None:
         """Queue an infill. Return the one that it replaces or that is one too many, if any."""
-        if message.background:
-            oldest = (
-                self.background.pop(next(iter(self.background))) if len(self.background) == MOST_BACKGROUND else None
-            )
-            self.background[str(message.id)] = Task(message)
-            return oldest
-        self.end_search(message.document)
-        older = self.waiting.pop(message.document, None)
-        self.waiting[message.document] = Task(message)
+        if task.in_background:
+            self.background.append(task)
+            return self.background.pop(0) if len(self.background) > MOST_BACKGROUND else None
+        document = task.document
+        assert document is not None
+        self.end_search(document)
+        older = self.waiting.pop(document, None)
+        self.waiting[document] = task
         return older
 
-    def resume(self, task: Task, request_id: int) -> None:
+    def resume(self, task: Task) -> None:
         """Queue an interrupted infill before the others in the background."""
-        self.background = {str(request_id): task, **self.background}
+        self.background.insert(0, task)
 
-    def infills(self) -> list[Task]:
-        """Return the infills that wait."""
-        return [*self.waiting.values(), *self.background.values()]
+    def unanswered(self, client: int | None = None, request_id: int | None = None) -> list[Task]:
+        """Return the infills that wait or run and have no answer; with a client and a number, only theirs."""
+        works = [*self.waiting.values(), *self.background, *([self.running] if self.running is not None else [])]
+        return [
+            work
+            for work in works
+            if isinstance(work.message, Infill)
+            and not work.withdrawn
+            and client in (None, work.client)
+            and request_id in (None, work.message.id)
+        ]
 
     def remove(self, task: Task) -> None:
-        """Remove an infill."""
-        for queue in (self.waiting, self.background):
-            for name in [name for name, other in queue.items() if other is task]:
-                del queue[name]
+        """Remove an infill or a context."""
+        for queue in (self.waiting, self.warming):
+            if task.document is not None and queue.get(task.document) is task:
+                del queue[task.document]
+        self.background = [other for other in self.background if other is not task]
 
-    def end_search(self, document: str) -> None:
+    def end_search(self, document: Document) -> None:
         """Remove the search at a document's older text."""
         if self.deepening is not None and self.deepening.document == document:
             self.deepening = None
 
-    def forget(self, client: str) -> None:
+    def forget(self, client: int) -> None:
         """Remove what a client that has left wanted. Its infills are cancelled one by one."""
-        for document in [document for document in self.warming if owner(document) == client]:
-            del self.warming[document]
-        if self.deepening is not None and owner(self.deepening.document) == client:
+        self.warming = {document: task for document, task in self.warming.items() if task.client != client}
+        if self.deepening is not None and self.deepening.client == client:
             self.deepening = None
         self.shares.forget(client)
 
@@ -167,28 +207,31 @@ class Queues:
         self.deepening = None
 
 
-def client_of(task: Task) -> str:
-    """Return the client that a piece of work is for; counted texts belong to none."""
-    return "" if isinstance(task.message, Surround | Check) else owner(task.message.document)
+Name = TypeVar("Name")
 
 
-def _put(queue: dict[str, Task], name: str, task: Task, most: int) -> None:
+def _put(queue: dict[Name, Task], name: Name, task: Task, most: int) -> None:
     """Queue work. Drop the oldest if there is more than `most`."""
     queue[name] = task
     if len(queue) > most:
         del queue[next(iter(queue))]
 
 
-def gives_way(running: Work, newer: Infill) -> bool:
+def gives_way(running: Task, newer: Task) -> bool:
     """Whether running work ends for a newer infill. Other documents' infills do not; a piece of counting is short."""
-    if isinstance(running, Infill):
-        return running.document == newer.document and not newer.background
-    return isinstance(running, Warm | Deepen | Check)
+    if isinstance(running.message, Infill):
+        return running.document == newer.document and not newer.in_background
+    return isinstance(running.message, Warm | Deepen | Check)
 
 
-def ends_for_text(running: Work, document: str) -> bool:
+def ends_for_text(running: Task, document: Document) -> bool:
     """Return whether running work ends for newer text of a document: what reads its older text, and any search."""
-    return isinstance(running, Deepen) or (isinstance(running, Warm) and running.document == document)
+    return isinstance(running.message, Deepen) or (isinstance(running.message, Warm) and running.document == document)
+
+
+def searches_in(running: Task, document: Document) -> bool:
+    """Return whether running work is a search at a document's older text."""
+    return isinstance(running.message, Deepen) and running.document == document
 
 
 def was_stopped(outcome: Message) -> bool:

@@ -1,6 +1,6 @@
-"""Bytes for the engine's decoder, and the messages that it makes of them for the engine's hub.
+"""Bytes for the engine's decoder, and the messages that it makes of them for the shared engine.
 
-The decoder returns a message or None and raises nothing. Whatever message it returns, the hub takes it.
+The decoder returns a message or None and raises nothing. Whatever message it returns, the shared engine takes it.
 """
 
 import asyncio
@@ -12,7 +12,6 @@ from typing import Any
 import msgspec
 
 from bench.soak.fuzz.values import changed, damaged, value
-from infill_engine.serving.hub import Hub
 from infill_engine.serving.interface import EngineLike
 from infill_engine.serving.protocol import (
     Alive,
@@ -34,6 +33,7 @@ from infill_engine.serving.protocol import (
     encode,
     read_frame,
 )
+from infill_engine.serving.shared_engine import SharedEngine
 from infill_engine.types import Answer, Candidate, Draft, Hole, HoleKind, InfillRequest, Surroundings
 from lsp_server.engine.link import read_frame_async
 
@@ -57,11 +57,11 @@ MESSAGES: tuple[Message, ...] = (
 )
 _FRAMES = tuple(encode(message) for message in MESSAGES)
 _VALUES = tuple(msgspec.msgpack.decode(frame[4:]) for frame in _FRAMES)
-RENEWED = 500  # messages, then the hub is replaced
+RENEWED = 500  # messages, then the shared engine is replaced
 
 
 class Frames:
-    """Feeds frames to a decoder and a hub without an engine. `taken` counts the messages that were decoded."""
+    """Feeds frames to a decoder and a shared engine without a model. `taken` counts the messages that were decoded."""
 
     def __init__(self, seed: int) -> None:
         self._rng = random.Random(seed)
@@ -86,7 +86,7 @@ class Frames:
             return
         self.taken += 1
         encode(message)
-        self._hub.receive(self._client, message)
+        self._shared.receive(self._client, message)
         if self.taken % RENEWED == 0:
             self._renew()
 
@@ -117,8 +117,8 @@ class Frames:
             asyncio.run(read())
 
     def _renew(self) -> None:
-        self._hub = Hub(_no_engine)
-        self._client = self._hub.join(_drop)
+        self._shared = SharedEngine(_no_engine)
+        self._client = self._shared.join(_drop)
 
 
 def _no_engine(_progress: Callable[[str, float], None]) -> EngineLike:

@@ -93,9 +93,12 @@ class Bench:
         self.seconds = 0.0
         self.sent: queue.Queue[Message] = queue.Queue()
         self.answers: dict[int, list[object]] = {}
-        self.dispatch = Dispatch(load or (lambda progress: self.engine), self.sent.put, lambda: self.seconds)
+        self.dispatch = Dispatch(load or (lambda progress: self.engine), self._send, lambda: self.seconds)
         self.thread = threading.Thread(target=self.dispatch.run, daemon=True)
         self.thread.start()
+
+    def _send(self, message: Message, _task: object) -> None:
+        self.sent.put(message)
 
     def infill(
         self,
