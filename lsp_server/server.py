@@ -170,7 +170,7 @@ def serve_stdio(command: Command = worker_command) -> int:
     write_no_core_files()
     if sys.stdin.isatty():
         sys.stderr.write("infill-ls: waiting for an editor on stdin and stdout; see infill-ls --help\n")
-    stdin, stdout = _claim_stdio()
+    stdin, stdout = _reserve_stdio()
     server, session = create_server(command)
     server.protocol.set_writer(_Output(stdout, session.client.left.set))
     return asyncio.Runner().run(_serve(server, session, stdin))  # closing the runner would wait for its threads
@@ -198,7 +198,7 @@ async def _listen(server: InfillServer, stdin: BinaryIO) -> int:
     return EXIT_WITHOUT_SHUTDOWN
 
 
-def _claim_stdio() -> tuple[BinaryIO, BinaryIO]:
+def _reserve_stdio() -> tuple[BinaryIO, BinaryIO]:
     """Reserve stdin and stdout for the protocol. Descriptor 1 becomes stderr, so that stray prints break no message."""
     stdout = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

@@ -67,7 +67,7 @@ def serve(load: Load) -> None:
     Exits with `exit_now`: a load or a denoising step may hold the compute thread for seconds, and tearing down a
     library under a running thread crashes.
     """
-    frames_in, frames_out = claim_stdio()
+    frames_in, frames_out = reserve_stdio()
     dispatch = Dispatch(load, _sender(frames_out))
     compute = threading.Thread(target=dispatch.run, name="compute", daemon=True)
     compute.start()
@@ -79,7 +79,7 @@ def serve(load: Load) -> None:
     exit_now(0)
 
 
-def claim_stdio() -> tuple[BinaryIO, BinaryIO]:
+def reserve_stdio() -> tuple[BinaryIO, BinaryIO]:
     """Stdin and stdout as our own binary streams; file descriptor 1 becomes stderr, because C code prints there too."""
     frames_out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)

@@ -27,24 +27,24 @@ from infill_engine.serving.protocol import (
     Answered,
     Cancel,
     CanvasPreview,
-    Changed,
+    DocumentChanged,
     Failure,
+    IndexProject,
     Infill,
     Message,
+    Prefetch,
+    SendPreviews,
     Shutdown,
     State,
     Status,
-    Surround,
-    Warm,
-    Watch,
 )
-from infill_engine.serving.queues import Check, Deepen, Queues, Task, ends_for_text, gives_way, searches_in, was_stopped
-from infill_engine.serving.searching import go_on, search_after
+from infill_engine.serving.queues import CheckHealth, ContinueSearch, Queues, Task, was_stopped
+from infill_engine.serving.searching import continue_search, search_after
 from infill_engine.serving.shares import Shares
 from infill_engine.types import Answer, Reason
 
 MOST_ASKED = 64  # requests of one client that have no answer
-WARM_SECONDS = 20.0  # time limit for encoding a context ahead of time
+PREFETCH_SECONDS = 20.0  # time limit for encoding a context ahead of time
 RELEASE_EVERY = 64  # pieces of work; then, if no request waits, freed memory goes back to the system
 
 
@@ -63,7 +63,7 @@ class Dispatch:
     _state: State = State.LOADING
     _told: Status | None = None  # the last status that was sent about the engine
     _queues: Queues = field(init=False)
-    _read_last: Task | None = None  # the last work that read a context
+    _last_read: Task | None = None  # the last work that read a context
     _closed: bool = False
     _changed: threading.Condition = field(default_factory=threading.Condition)
 
@@ -76,20 +76,20 @@ class Dispatch:
             match message:
                 case Infill():
                     self._file(Task(message, client, self.clock()))
-                case Warm() if self._state is not State.FAILED and not self._closed:
-                    self._interrupt(lambda running: ends_for_text(running, (client, message.document)))
-                    self._queues.warm(Task(message, client, self.clock()))
-                case Surround() if self._state is not State.FAILED and not self._closed:
-                    if message.surroundings.name not in self._queues.counting:
-                        self._queues.count(message.surroundings.name, Task(message))
-                case Changed():
+                case Prefetch() if self._state is not State.FAILED and not self._closed:
+                    self._interrupt(lambda running: running.ends_for_text((client, message.document)))
+                    self._queues.prefetch(Task(message, client, self.clock()))
+                case IndexProject() if self._state is not State.FAILED and not self._closed:
+                    if message.surroundings.name not in self._queues.indexing:
+                        self._queues.index(message.surroundings.name, Task(message))
+                case DocumentChanged():
                     self._queues.end_search((client, message.document))
-                    self._interrupt(lambda running: searches_in(running, (client, message.document)))
+                    self._interrupt(lambda running: running.searches_in((client, message.document)))
                 case Cancel():
                     self._cancel(client, message.id)
-                case Watch():
+                case SendPreviews():
                     for task in self._queues.unanswered(client, message.id):
-                        task.watched = True
+                        task.previewed = True
                 case Shutdown():
                     self._close()
                 case _:
@@ -105,8 +105,8 @@ class Dispatch:
         with self._changed:
             self._cancel(client)
             self._queues.forget(client)
-            if self._read_last is not None and self._read_last.client == client:
-                self._read_last = None
+            if self._last_read is not None and self._last_read.client == client:
+                self._last_read = None
             self._interrupt(lambda running: running.client == client)
 
     def unanswered(self) -> int:
@@ -176,21 +176,20 @@ class Dispatch:
 
     def _work(self, engine: EngineLike, work: Task) -> None:
         message = work.message
-        if isinstance(message, Warm) or (isinstance(message, Infill) and not message.background):
-            self._read_last = work
+        if isinstance(message, Prefetch) or (isinstance(message, Infill) and not message.background):
+            self._last_read = work
         match message:
             case Infill():
                 self._infill(engine, work, message)
-            case Warm():
-                self._warm(engine, work, message)
-            case Deepen():
+            case Prefetch():
+                self._prefetch(engine, work, message)
+            case ContinueSearch():
                 duty_cycle = self._queues.duty_cycle
-                go_on(
-                    engine, message, duty_cycle, self.clock, lambda: work.withdrawn, lambda late: self.send(late, work)
-                )
-            case Surround():
-                self._count(engine, work, message)
-            case Check():
+                for late in continue_search(engine, message, duty_cycle, self.clock, lambda: work.withdrawn):
+                    self.send(late, work)
+            case IndexProject():
+                self._index(engine, work, message)
+            case CheckHealth():
                 with self._queues.duty_cycle.spending():
                     probe(engine, self._queues.health, lambda: work.withdrawn)
 
@@ -202,7 +201,7 @@ class Dispatch:
                 outcome = Answered(message.id, Answer(reason=Reason.DEADLINE))
             else:
                 watch = previewing(
-                    lambda: work.watched and not work.withdrawn,
+                    lambda: work.previewed and not work.withdrawn,
                     lambda step, rows: self.send(CanvasPreview(message.id, step, rows), work),
                 )
                 outcome = Answered(message.id, engine.answer(message.request, deadline, watch))
@@ -216,45 +215,44 @@ class Dispatch:
                 self._queues.resume(work)
                 return
             elif isinstance(outcome, Answered) and not message.background:
-                self._go_on(work, message, outcome.answer)
+                self._continue(work, message, outcome.answer)
             work.withdrawn = True
         self.send(outcome, None if isinstance(outcome, Alive) else work)
 
-    def _warm(self, engine: EngineLike, work: Task, message: Warm) -> None:
+    def _prefetch(self, engine: EngineLike, work: Task, message: Prefetch) -> None:
         try:
-            engine.warm(message.request, Deadline(self.clock() + WARM_SECONDS, self.clock, lambda: work.withdrawn))
+            until = self.clock() + PREFETCH_SECONDS
+            engine.prefetch(message.request, Deadline(until, self.clock, lambda: work.withdrawn))
         finally:
             self.send(Alive(), None)
 
-    def _go_on(self, work: Task, message: Infill, answer: Answer) -> None:
+    def _continue(self, work: Task, message: Infill, answer: Answer) -> None:
         """Queue what there was no time for: the rest of the text, and the rest of the search.
 
         Neither is wanted any more if newer text of the document waits to be read.
         """
-        if self._closed or work.document in self._queues.warming:
+        if self._closed or work.document in self._queues.prefetching:
             return
         if answer.unread:
-            self._queues.warm_again(work)
+            self._queues.prefetch_again(work)
         if (search := search_after(message, answer, self.clock())) is not None:
-            self._queues.deepening = Task(search, work.client, work.arrived)
+            self._queues.searching = Task(search, work.client, work.arrived)
 
-    def _count(self, engine: EngineLike, work: Task, message: Surround) -> None:
-        """Count one piece of a text. The rest waits until there is no other work."""
-        try:
-            work.pieces = work.pieces or engine.surround(message.surroundings)
-            next(work.pieces)
-        except StopIteration:
-            self._counted(message.surroundings.name)
-            return
-        with self._changed:
-            if not self._closed:
-                self._queues.count(message.surroundings.name, work)
+    def _index(self, engine: EngineLike, work: Task, message: IndexProject) -> None:
+        """Index one piece of a text. The rest waits until there is no other work.
 
-    def _counted(self, name: str) -> None:
-        """Called when a text is counted: the last context is read again, because that text may now contribute to it."""
+        After the last piece, the last context is read again, because that text may now contribute to it.
+        """
+        name, done = message.surroundings.name, object()
+        work.pieces = work.pieces or engine.index_project(message.surroundings)
+        is_indexed = next(work.pieces, done) is done
         with self._changed:
-            if self._read_last is not None and not self._closed and self._read_last.surroundings == name:
-                self._queues.warm_again(self._read_last)
+            if self._closed:
+                return
+            if not is_indexed:
+                self._queues.index(name, work)
+            elif self._last_read is not None and self._last_read.surroundings == name:
+                self._queues.prefetch_again(self._last_read)
 
     def _file(self, task: Task) -> None:
         if self._closed or self._state is not State.READY:
@@ -270,7 +268,7 @@ class Dispatch:
         if (running := self._queues.running) is not None:
             running.interrupted = running.in_background and not task.in_background
             if not running.interrupted:
-                self._interrupt(lambda running: gives_way(running, task))
+                self._interrupt(lambda running: running.gives_way_to(task))
 
     def _interrupt(self, ends: Callable[[Task], bool]) -> None:
         """Withdraw the running work if it has to end."""

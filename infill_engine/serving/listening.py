@@ -1,7 +1,7 @@
 """Serves an engine on a Unix socket until it is told to stop or nobody has used it for a while.
 
 Each client has a thread that reads its frames and one that writes to it. A client that stops reading is disconnected
-once `UNREAD_BYTES` wait for it, so no thread of the engine ever waits for a client.
+once `MOST_QUEUED_BYTES` wait for it, so no thread of the engine ever waits for a client.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ from infill_engine.stderr import exit_now, say
 HELLO_SECONDS = 5.0  # for the first message of a client
 LOOK_SECONDS = 0.5  # between two looks at whether the engine is still needed
 SENDING_SECONDS = 0.5  # for answers and goodbyes that are being sent
-UNREAD_BYTES = 16 * 1024 * 1024
+MOST_QUEUED_BYTES = 16 * 1024 * 1024
 MOVED_SECONDS = 0.05  # between two looks at whether all clients have moved to another process
 MOVING_SECONDS = 90.0  # for them to do so; a request may take a minute
 FIRST_SECONDS = 10.0  # for the client that started the engine to join
@@ -183,7 +183,7 @@ class _Writer:
         frame = encode(message)
         with self._lock:
             self._unread += len(frame)
-            too_much = self._unread > UNREAD_BYTES
+            too_much = self._unread > MOST_QUEUED_BYTES
         if too_much:
             with contextlib.suppress(OSError):
                 self._connection.shutdown(socket.SHUT_RDWR)

@@ -2,10 +2,10 @@
 
 waiting      infills, one for each document
 background   infills that give way to those
-warming      contexts to be read ahead of time
-deepening    the search that goes on after an answer, as far as the duty cycle allows, or until it is too late to show
+prefetching  contexts to be read before a request names them
+searching    the search that goes on after an answer, as far as the duty cycle allows, or until it is too late to show
              what it finds
-counting     texts to be counted, a piece at a time
+indexing     texts of projects to be indexed, a piece at a time
 probing      a probe of the process's health, after a quiet moment
 """
 
@@ -15,18 +15,18 @@ from typing import TypeVar
 
 from infill_engine.serving.duty_cycle import DutyCycle
 from infill_engine.serving.health.health import Health
-from infill_engine.serving.protocol import Answered, Infill, Message, Surround, Warm
+from infill_engine.serving.protocol import Answered, IndexProject, Infill, Message, Prefetch
 from infill_engine.serving.shares import Shares
 from infill_engine.types import InfillRequest, Reason
 
 IDLE_SECONDS = 0.5  # between two looks at the duty cycle
-COUNTED_TEXTS = 6  # texts that may wait; an engine keeps no more
+MOST_INDEXED = 6  # texts that may wait; an engine keeps no more
 MOST_BACKGROUND = 8  # that may wait
-WARM_DOCUMENTS = 4  # contexts that may wait to be encoded; more would evict each other from the engine's cache
+MOST_PREFETCHES = 4  # contexts that may wait to be encoded; more would evict each other from the engine's cache
 
 
 @dataclass(frozen=True, slots=True)
-class Deepen:
+class ContinueSearch:
     """Go on with the search for a request that has been answered.
 
     `late` is the client's number for what is found until `wanted_until`; see `Infill`. Until then, an `urgent` search
@@ -41,11 +41,11 @@ class Deepen:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class CheckHealth:
     """Probe the process: see `health`."""
 
 
-Work = Infill | Warm | Deepen | Surround | Check
+Work = Infill | Prefetch | ContinueSearch | IndexProject | CheckHealth
 Document = tuple[int, str]  # a client and the name that it gave the document
 
 
@@ -53,23 +53,23 @@ Document = tuple[int, str]  # a client and the name that it gave the document
 class Task:
     """A piece of work for a client; 0 if it is for all of them, or if there is only one.
 
-    `arrived` is when its message came, in seconds of the dispatch's clock. It may have been answered or `withdrawn`,
-    and be watched. An infill in the background that has to stop for another is `interrupted`. `pieces` is the rest of a
-    count that has begun.
+    `arrived` is when its message arrived, in seconds of the dispatch's clock. `withdrawn` work has been answered, or
+    nobody wants it any more. `previewed` work sends its steps. An infill in the background that has to stop for another
+    is `interrupted`. `pieces` is the rest of an indexing that has begun.
     """
 
     message: Work
     client: int = 0
     arrived: float = 0.0
     withdrawn: bool = False
-    watched: bool = False
+    previewed: bool = False
     interrupted: bool = False
     pieces: Iterator[None] | None = None
 
     @property
     def document(self) -> Document | None:
         """The client's document that the work is for; None if it is for none."""
-        return None if isinstance(self.message, Surround | Check) else (self.client, self.message.document)
+        return None if isinstance(self.message, IndexProject | CheckHealth) else (self.client, self.message.document)
 
     @property
     def in_background(self) -> bool:
@@ -79,7 +79,22 @@ class Task:
     @property
     def surroundings(self) -> str:
         """The name of the text around the document that the work reads; "" if there is none."""
-        return self.message.request.surroundings if isinstance(self.message, Infill | Warm) else ""
+        return self.message.request.surroundings if isinstance(self.message, Infill | Prefetch) else ""
+
+    def gives_way_to(self, newer: "Task") -> bool:
+        """Return whether this ends for a newer infill. Other documents' infills do not; a piece of indexing is short."""
+        if isinstance(self.message, Infill):
+            return self.document == newer.document and not newer.in_background
+        return isinstance(self.message, Prefetch | ContinueSearch | CheckHealth)
+
+    def ends_for_text(self, document: Document) -> bool:
+        """Return whether this ends for newer text of a document: what reads its older text, and any search."""
+        reads = isinstance(self.message, Prefetch) and self.document == document
+        return reads or isinstance(self.message, ContinueSearch)
+
+    def searches_in(self, document: Document) -> bool:
+        """Return whether this is a search at a document's older text."""
+        return isinstance(self.message, ContinueSearch) and self.document == document
 
 
 @dataclass(slots=True)
@@ -94,9 +109,9 @@ class Queues:
     health: Health | None = None  # nothing is probed without it
     waiting: dict[Document, Task] = field(default_factory=dict)  # in the order of arrival
     background: list[Task] = field(default_factory=list)
-    warming: dict[Document, Task] = field(default_factory=dict)
-    counting: dict[str, Task] = field(default_factory=dict)  # by the name of the text
-    deepening: Task | None = None
+    prefetching: dict[Document, Task] = field(default_factory=dict)
+    indexing: dict[str, Task] = field(default_factory=dict)  # by the name of the text
+    searching: Task | None = None
     running: Task | None = None
 
     def next(self) -> Task | None:
@@ -109,7 +124,7 @@ class Queues:
             return self.running
         wait = self.health.seconds_to_probe()
         if wait is not None and wait <= 0 and self.duty_cycle.left_seconds() > 0:
-            self.running = Task(Check())
+            self.running = Task(CheckHealth())
         return self.running
 
     def patience(self) -> float | None:
@@ -117,41 +132,41 @@ class Queues:
 
         A search and a probe may have to wait for the duty cycle.
         """
-        if self.deepening is not None:
+        if self.searching is not None:
             return IDLE_SECONDS
         wait = self.health.seconds_to_probe() if self.health is not None else None
         return IDLE_SECONDS if wait is not None and wait <= 0 else wait
 
     def _next(self) -> Task | None:
-        for tasks in (self.waiting.values(), self.background, self.warming.values()):
+        for tasks in (self.waiting.values(), self.background, self.prefetching.values()):
             if tasks:
                 task = min(tasks, key=lambda task: self.shares.used(task.client))
                 self.remove(task)
                 return task
-        if (search := self.deepening) is not None:
-            assert isinstance(search.message, Deepen)
+        if (search := self.searching) is not None:
+            assert isinstance(search.message, ContinueSearch)
             if search.message.urgent or self.duty_cycle.left_seconds() > 0:
-                self.deepening = None
+                self.searching = None
                 return search
-        return self.counting.pop(next(iter(self.counting))) if self.counting else None
+        return self.indexing.pop(next(iter(self.indexing))) if self.indexing else None
 
-    def warm(self, task: Task) -> None:
+    def prefetch(self, task: Task) -> None:
         """Queue a context. It replaces an older one of its document, and a search at its older text ends."""
         document = task.document
         assert document is not None
-        self.warming.pop(document, None)
+        self.prefetching.pop(document, None)
         self.end_search(document)
-        _put(self.warming, document, task, WARM_DOCUMENTS)
+        _put(self.prefetching, document, task, MOST_PREFETCHES)
 
-    def warm_again(self, task: Task) -> None:
+    def prefetch_again(self, task: Task) -> None:
         """Queue the context of work that did not read all of it, unless newer text of its document is queued."""
         message = task.message
-        if isinstance(message, Infill | Warm) and task.document not in self.warming:
-            self.warm(Task(Warm(message.document, message.request), task.client, task.arrived))
+        if isinstance(message, Infill | Prefetch) and task.document not in self.prefetching:
+            self.prefetch(Task(Prefetch(message.document, message.request), task.client, task.arrived))
 
-    def count(self, name: str, task: Task) -> None:
+    def index(self, name: str, task: Task) -> None:
         """Queue a text to be counted, or the rest of it."""
-        _put(self.counting, name, task, COUNTED_TEXTS)
+        _put(self.indexing, name, task, MOST_INDEXED)
 
     def infill(self, task: Task) -> Task | None:
         """Queue an infill. Return the one that it replaces or that is one too many, if any."""
@@ -183,28 +198,28 @@ class Queues:
 
     def remove(self, task: Task) -> None:
         """Remove an infill or a context."""
-        for queue in (self.waiting, self.warming):
+        for queue in (self.waiting, self.prefetching):
             if task.document is not None and queue.get(task.document) is task:
                 del queue[task.document]
         self.background = [other for other in self.background if other is not task]
 
     def end_search(self, document: Document) -> None:
         """Remove the search at a document's older text."""
-        if self.deepening is not None and self.deepening.document == document:
-            self.deepening = None
+        if self.searching is not None and self.searching.document == document:
+            self.searching = None
 
     def forget(self, client: int) -> None:
         """Remove what a client that has left wanted. Its infills are cancelled one by one."""
-        self.warming = {document: task for document, task in self.warming.items() if task.client != client}
-        if self.deepening is not None and self.deepening.client == client:
-            self.deepening = None
+        self.prefetching = {document: task for document, task in self.prefetching.items() if task.client != client}
+        if self.searching is not None and self.searching.client == client:
+            self.searching = None
         self.shares.forget(client)
 
     def clear(self) -> None:
         """Remove everything."""
-        for queue in (self.waiting, self.background, self.warming, self.counting):
+        for queue in (self.waiting, self.background, self.prefetching, self.indexing):
             queue.clear()
-        self.deepening = None
+        self.searching = None
 
 
 Name = TypeVar("Name")
@@ -215,23 +230,6 @@ def _put(queue: dict[Name, Task], name: Name, task: Task, most: int) -> None:
     queue[name] = task
     if len(queue) > most:
         del queue[next(iter(queue))]
-
-
-def gives_way(running: Task, newer: Task) -> bool:
-    """Whether running work ends for a newer infill. Other documents' infills do not; a piece of counting is short."""
-    if isinstance(running.message, Infill):
-        return running.document == newer.document and not newer.in_background
-    return isinstance(running.message, Warm | Deepen | Check)
-
-
-def ends_for_text(running: Task, document: Document) -> bool:
-    """Return whether running work ends for newer text of a document: what reads its older text, and any search."""
-    return isinstance(running.message, Deepen) or (isinstance(running.message, Warm) and running.document == document)
-
-
-def searches_in(running: Task, document: Document) -> bool:
-    """Return whether running work is a search at a document's older text."""
-    return isinstance(running.message, Deepen) and running.document == document
 
 
 def was_stopped(outcome: Message) -> bool:

@@ -19,13 +19,13 @@ from infill_engine.serving.health.latency import Latencies
 from infill_engine.serving.interface import Load
 from infill_engine.serving.protocol import (
     Answered,
-    Claim,
     Failure,
     Infill,
     Measure,
     Measured,
     Message,
     Moved,
+    Promote,
     Renew,
     Shutdown,
     State,
@@ -59,7 +59,7 @@ class SharedEngine:
     _answers: int = 0
     _from_cache: int = 0
     _requests: int = 0  # that somebody has asked
-    _ahead: int = 0  # of these, sent before
+    _speculative: int = 0  # of these, sent before
     # Never held while the dispatch is called: the dispatch calls `_send` while it holds its own lock.
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -95,10 +95,10 @@ class SharedEngine:
     def receive(self, client: int, message: Message) -> None:
         """Handle a message from a client. Ignore what no client should send."""
         match message:
-            case Claim():
+            case Promote():
                 with self._lock:
                     self._requests += 1
-                    self._ahead += 1
+                    self._speculative += 1
             case Measure():
                 self._tell(client, self.measured())
             case Renew():
@@ -108,7 +108,7 @@ class SharedEngine:
             case _:
                 if isinstance(message, Infill):
                     with self._lock:
-                        self._requests += not (message.ahead or message.background)
+                        self._requests += not (message.speculative or message.background)
                 self.dispatch.receive(message, client)
 
     def move(self) -> None:
@@ -147,7 +147,7 @@ class SharedEngine:
                 drift=round(self.health.drift, 2),
                 memory_at_first=first.memory_bytes if first is not None else 0,
                 asked=self._requests,
-                ahead=self._ahead,
+                speculative=self._speculative,
             )
 
     def _tell(self, client: int, message: Message) -> None:

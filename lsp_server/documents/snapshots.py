@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from infill_engine.text.lines import start_of
 from lsp_server.documents.syntax_tree import SyntaxTree
-from lsp_server.protocol.positions import Place, line_content, mend_surrogates
+from lsp_server.protocol.positions import Place, line_content, replace_surrogates
 
 REMEMBERED_VERSIONS = 64  # versions in which an undo or redo is recognised
 COMPARED_CHARS = 10_000  # larger replacements are not compared for common text
@@ -92,7 +92,7 @@ class Documents:
 
     def open(self, uri: str, language: str, text: str, client_version: int = 0) -> Snapshot:
         """Open a document, or reopen it with this text."""
-        lines = split_lines(mend_surrogates(text))
+        lines = split_lines(replace_surrogates(text))
         size = sum(map(len, lines))
         syntax = SyntaxTree.of(language, lines)
         snapshot = Snapshot(uri, language, next(self._versions), lines, size, syntax, client_version=client_version)
@@ -191,7 +191,7 @@ class _Applied:
 
 def _apply(old: Snapshot, change: Change, version: int) -> _Applied:
     lines = old.lines
-    text = mend_surrogates(change.text)
+    text = replace_surrogates(change.text)
     if change.start is None or change.end is None:
         return _replace_all(old, split_lines(text), version)
     start, end = sorted((change.start, change.end))

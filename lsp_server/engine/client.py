@@ -17,18 +17,18 @@ from infill_engine.serving.protocol import (
     Answered,
     Cancel,
     CanvasPreview,
-    Changed,
-    Claim,
+    DocumentChanged,
     Failure,
+    IndexProject,
     Infill,
     Late,
     Message,
+    Prefetch,
+    Promote,
     Renew,
+    SendPreviews,
     State,
     Status,
-    Surround,
-    Warm,
-    Watch,
 )
 from infill_engine.types import Answer, InfillRequest, Reason, Surroundings
 from lsp_server.engine.link import Command, Link, worker_command
@@ -106,7 +106,7 @@ class EngineClient:
             return self._no_answer()
         if pending.speculative:
             pending.speculative = False
-            pending.link.send(Claim(pending.id))
+            pending.link.send(Promote(pending.id))
         pending.waiting += 1
         pending.on_late = on_late or pending.on_late
         if on_preview is not None:
@@ -140,7 +140,7 @@ class EngineClient:
         pending = self.requests.newest(document)
         if pending is not None and pending.request != unless:
             if self.takes_late and pending.answer.done():
-                pending.link.send(Changed(document))
+                pending.link.send(DocumentChanged(document))
             self._withdraw(pending, Reason.SUPERSEDED)
 
     def forget(self, document: str) -> None:
@@ -149,16 +149,16 @@ class EngineClient:
         if (pending := self.requests.newest(document)) is not None:
             self.requests.remove(pending)
 
-    def warm(self, document: str, request: InfillRequest) -> None:
-        """Have the worker read a context ahead of time, unless it was the last message sent. Allowed while loading."""
+    def prefetch(self, document: str, request: InfillRequest) -> None:
+        """Have the worker read a context before a request, unless that was the last message. Allowed while loading."""
         prefetched = (self.worker.link, document, request)
-        if self._prefetched != prefetched and self._send(Warm(document, request)):
+        if self._prefetched != prefetched and self._send(Prefetch(document, request)):
             self._prefetched = prefetched
 
-    def surround(self, surroundings: Surroundings) -> None:
+    def index_project(self, surroundings: Surroundings) -> None:
         """Have the worker count a text that requests will name, if it can use it. Repeated for every new worker."""
         if surroundings.text and self.status.state is State.READY and self.status.window.surroundings:
-            self._send(Surround(surroundings))
+            self._send(IndexProject(surroundings))
 
     def _join_or_send(
         self, document: str, request: InfillRequest, due: float, *, speculative: bool = False
@@ -207,7 +207,7 @@ class EngineClient:
     def _watch(self, pending: EngineRequest, on_preview: OnPreview) -> None:
         pending.on_preview.append(on_preview)
         if not pending.previewed and not pending.answer.done():
-            pending.previewed = pending.link.send(Watch(pending.id))
+            pending.previewed = pending.link.send(SendPreviews(pending.id))
 
     def _withdraw(self, pending: EngineRequest, reason: Reason) -> None:
         if not pending.answer.done():

@@ -17,7 +17,7 @@ from infill_engine.serving.protocol import MAX_FRAME_BYTES, Message, decode, enc
 from lsp_server.settings.schema import EngineChoice
 
 EXIT_SECONDS = 1.0
-UNREAD_BYTES = 4 * 1024 * 1024  # nothing more is sent to an engine with this much unread input
+MOST_QUEUED_BYTES = 4 * 1024 * 1024  # nothing more is sent to an engine with this much unread input
 # Not the editor's folder, where a file could shadow one of our modules.
 WORKING_FOLDER = Path(infill_engine.__file__).parent.parent
 
@@ -49,7 +49,7 @@ class Link:
 
     def send(self, message: Message) -> bool:
         """Send a message. Return False if the connection is closed or too much is unread."""
-        if self.writer.is_closing() or self.writer.transport.get_write_buffer_size() > UNREAD_BYTES:
+        if self.writer.is_closing() or self.writer.transport.get_write_buffer_size() > MOST_QUEUED_BYTES:
             return False
         try:
             self.writer.write(encode(message))

@@ -73,7 +73,7 @@ class Prefetcher:
             self._prefetch(min(snapshots, key=self._is_elsewhere))
         near = (workspace.project.near(snapshot.uri) for snapshot in snapshots)
         for files in {each.name: each for each in near}.values():  # cells of a notebook share theirs
-            engine.surround(files)
+            engine.index_project(files)
 
     def read_project(self, snapshot: Snapshot) -> None:
         """Read the files around a document in the background, unless that was done lately."""
@@ -84,7 +84,7 @@ class Prefetcher:
     async def _read_project(self, snapshot: Snapshot) -> None:
         workspace = self.requests.workspace
         await workspace.project.read(snapshot.uri, snapshot.language, workspace.roots, workspace.settings.excludes)
-        self.requests.engine.surround(workspace.project.near(snapshot.uri))
+        self.requests.engine.index_project(workspace.project.near(snapshot.uri))
         if (newest := workspace.documents.get(snapshot.uri)) is not None:
             self._prefetch(newest)  # its context refers to the current text
 
@@ -105,7 +105,7 @@ class Prefetcher:
         engine = self.requests.engine
         if engine.worker.running and self.requests.refusal(snapshot) is None:
             self.read_project(snapshot)
-            engine.warm(snapshot.uri, self.requests.context(snapshot, self._likely_place(snapshot)))
+            engine.prefetch(snapshot.uri, self.requests.context(snapshot, self._likely_place(snapshot)))
 
     def _is_elsewhere(self, snapshot: Snapshot) -> bool:
         """Return whether the cursor last rested in a snapshot other than this one."""

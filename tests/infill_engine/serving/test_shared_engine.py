@@ -13,16 +13,16 @@ from infill_engine.serving.protocol import (
     Alive,
     Answered,
     Cancel,
-    Changed,
+    DocumentChanged,
+    IndexProject,
     Infill,
     Late,
     Measure,
     Measured,
     Message,
+    Prefetch,
     State,
     Status,
-    Surround,
-    Warm,
 )
 from infill_engine.serving.shared_engine import SharedEngine
 from infill_engine.serving.shares import HALF_LIFE_SECONDS, Shares
@@ -103,7 +103,7 @@ def test_a_client_that_leaves_is_forgotten(shared: Shared) -> None:
     one.infill(1, "running")
     assert shared.called()[1] == "running"
     one.infill(2, "waiting", "another")
-    shared.server.receive(one.number, Warm("third", InfillRequest("warming", "")))
+    shared.server.receive(one.number, Prefetch("third", InfillRequest("warming", "")))
     other.infill(1, "yours")
     shared.server.leave(one.number)
     assert shared.called() == ("answer", "yours")
@@ -152,7 +152,7 @@ def test_shares_decay() -> None:
 
 def test_what_is_found_late_is_told_to_its_client_under_its_own_number(shared: Shared) -> None:
     one, other = Client(shared.server), Client(shared.server)
-    shared.engine.deepens = True
+    shared.engine.searches = True
     one.server.receive(one.number, Infill(5, "d", InfillRequest("nothing in time", ""), FAR, late=5))
     shared.finish()
     assert one.next() == (5, Reason.DEADLINE)
@@ -162,10 +162,10 @@ def test_what_is_found_late_is_told_to_its_client_under_its_own_number(shared: S
     one.server.receive(one.number, Infill(6, "d", InfillRequest("nothing in time", ""), FAR, late=6))
     shared.finish()
     assert one.next() == (6, Reason.DEADLINE)
-    other.server.receive(other.number, Changed("d"))  # a document of the same name
-    assert [shared.called()[0] for _ in range(4)] == ["answer", "deepen"] * 2
+    other.server.receive(other.number, DocumentChanged("d"))  # a document of the same name
+    assert [shared.called()[0] for _ in range(4)] == ["answer", "search"] * 2
     assert "nothing in time cancelled" not in shared.engine.done
-    one.server.receive(one.number, Surround(Surroundings.of("x")))
-    one.server.receive(one.number, Changed("d"))
+    one.server.receive(one.number, IndexProject(Surroundings.of("x")))
+    one.server.receive(one.number, DocumentChanged("d"))
     assert shared.called() == ("count", "x")
     shared.finish()

@@ -9,7 +9,7 @@ import pytest
 from capabilities import NEOVIM
 from editor import CURSOR, editor
 
-from infill_engine.serving.protocol import Infill, State, Status, Warm
+from infill_engine.serving.protocol import Infill, Prefetch, State, Status
 from infill_engine.settings import WindowSettings
 from lsp_server.engine.supervisor import WorkerProcess
 from lsp_server.server import create_server
@@ -46,7 +46,7 @@ class Bench:
     @property
     def warmed(self) -> list[str]:
         """The windows the worker was to read, with the cursor in them."""
-        return [item.request.prefix + CURSOR + item.request.suffix for item in self.sent if isinstance(item, Warm)]
+        return [item.request.prefix + CURSOR + item.request.suffix for item in self.sent if isinstance(item, Prefetch)]
 
     def _send(self, message: object) -> bool:
         self.sent.append(message)
@@ -141,7 +141,7 @@ async def test_after_anything_else_was_asked_it_is_read_anew(bench: Bench) -> No
     (snapshot,) = bench.session.workspace.documents.snapshots()
     bench.session.engine.speculate(URI, bench.session.requests.completion(snapshot, (1, 0)), 1e9)
     bench.rest(0, 0)
-    assert [type(message) for message in bench.sent] == [Warm, Infill, Warm]
+    assert [type(message) for message in bench.sent] == [Prefetch, Infill, Prefetch]
 
 
 async def test_a_new_worker_reads_it_anew(bench: Bench) -> None:

@@ -186,7 +186,7 @@ async def test_the_engine_gets_what_was_read_and_requests_name_it(project: Path)
     _, session = create_server()
     session.workspace.roots = (str(project),)
     got: list[Surroundings] = []
-    session.engine.surround = got.append  # type: ignore[method-assign]
+    session.engine.index_project = got.append  # type: ignore[method-assign]
     snapshot = opened(session, project)
     session.prefetch.read_project(snapshot)
     assert session.requests.completion(snapshot, (0, 0)).surroundings == ""
@@ -203,6 +203,6 @@ async def test_a_new_worker_gets_it_again(project: Path) -> None:
     snapshot = opened(session, project)
     await drafts(session, snapshot)
     got: list[Surroundings] = []
-    session.engine.surround = got.append  # type: ignore[method-assign]
+    session.engine.index_project = got.append  # type: ignore[method-assign]
     session._on_status(Status(State.READY))
     assert got == [session.workspace.project.near(snapshot.uri)]
