@@ -35,7 +35,6 @@ class Session:
     background: BackgroundTasks = field(default_factory=BackgroundTasks)
     next_edits: NextEdits = field(default_factory=NextEdits)
     reporter: StatusReporter = field(init=False)
-    counters: UsageCounters = field(init=False)
     engine: EngineClient = field(init=False)
     requests: RequestBuilder = field(init=False)
     prefetch: Prefetcher = field(init=False)
@@ -45,11 +44,11 @@ class Session:
 
     def __post_init__(self, command: Command) -> None:
         self.reporter = StatusReporter(self.protocol)
-        self.counters = UsageCounters(self.reporter.warn_once)
+        counters = UsageCounters(self.reporter.warn_once)
         self.engine = EngineClient(self._on_status, self._on_error, command, shared=True)
-        self.requests = RequestBuilder(self.workspace, self.engine, SuggestionTracker(self.counters.count))
+        self.requests = RequestBuilder(self.workspace, self.engine, SuggestionTracker(counters.count))
         self.prefetch = Prefetcher(self.requests, self.background)
-        self.completions = Completions(self.requests, self.prefetch, self.reporter, self.counters)
+        self.completions = Completions(self.requests, self.prefetch, self.reporter, counters)
         self.late_answers = LateAnswers(self.requests, self.protocol)
 
     def resolve(self, choice: EngineChoice) -> EngineChoice:
@@ -66,7 +65,7 @@ class Session:
         self.next_edits.end()
         if self.downloading is not None:
             self.downloading[1].cancel()
-        saving = asyncio.ensure_future(self.counters.save())
+        saving = asyncio.ensure_future(self.completions.counters.save())
         await asyncio.gather(self.engine.stop(), asyncio.wait((saving,), timeout=SAVING_SECONDS))
 
     def _on_error(self, sentence: str) -> None:

@@ -82,7 +82,7 @@ class Task:
         return self.message.request.surroundings if isinstance(self.message, Infill | Prefetch) else ""
 
     def gives_way_to(self, newer: "Task") -> bool:
-        """Return whether this ends for a newer infill. Other documents' infills do not; a piece of indexing is short."""
+        """Return whether this ends for a newer infill. Other documents' infills and indexing do not."""
         if isinstance(self.message, Infill):
             return self.document == newer.document and not newer.in_background
         return isinstance(self.message, Prefetch | ContinueSearch | CheckHealth)
