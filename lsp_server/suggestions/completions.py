@@ -53,7 +53,7 @@ class Insertion:
 class CompletionRequest:
     """What a client asks for.
 
-    `insertion` is in the current document; None if the document is not open. `arrived` is when the message came, in
+    `insertion` is in the current document; None if the document is not open. `arrived` is when the message arrived, in
     seconds of `deadline.now`. `invoked`: the user asked explicitly, so a slow request is shown in the status. `unsure`:
     also low-confidence candidates. `late`: the client was told to ask again. `least` is the number of candidates.
     """
@@ -90,7 +90,7 @@ class Completions:
         insertion = asked.insertion
         thinking = self.status.asked(waited_for=asked.invoked)
         try:
-            answer = Answer(reason=Reason.UNSUPPORTED) if insertion is None else await self._answer(asked, insertion)
+            answer = await self._answer(asked, insertion)
         except asyncio.CancelledError:
             answer = Answer(reason=Reason.CANCELLED)
         except Exception as fault:
@@ -105,11 +105,13 @@ class Completions:
             self.requests.suggestions.shown(*insertion.where, texts, unsure=asked.unsure, late=asked.late)
         return Reply(answer, elapsed_ms)
 
-    async def _answer(self, asked: CompletionRequest, insertion: Insertion) -> Answer:
+    async def _answer(self, asked: CompletionRequest, insertion: Insertion | None) -> Answer:
         """Return the engine's answer if it is worth showing, or else the reason why not."""
-        requests, workspace, snapshot = self.requests, self.requests.workspace, insertion.snapshot
-        reason = requests.refusal(snapshot, None if asked.invoked else insertion.end)
-        if reason is not None:
+        requests, workspace = self.requests, self.requests.workspace
+        if insertion is None:
+            return Answer(reason=requests.refusal(None) or Reason.UNSUPPORTED)
+        snapshot = insertion.snapshot
+        if (reason := requests.refusal(snapshot, None if asked.invoked else insertion.end)) is not None:
             return Answer(reason=reason)
         self.prefetch.requested(snapshot)
         edited, place = insertion.applied()
