@@ -30,6 +30,7 @@ from lsp_server.features.candidates import candidates
 from lsp_server.features.cursor import cursor
 from lsp_server.features.inline_completion import inline_completion
 from lsp_server.features.status import get_status
+from lsp_server.protocol import next_edit_messages
 from lsp_server.protocol.messages import (
     ACCEPTED,
     CANDIDATES,
@@ -40,9 +41,8 @@ from lsp_server.protocol.messages import (
     RESTART_ENGINE,
 )
 from lsp_server.protocol.reading import MessageReader
-from lsp_server.protocol.wire import WireProtocol, came, silence_libraries
+from lsp_server.protocol.wire import WireProtocol, silence_libraries
 from lsp_server.session import Session
-from lsp_server.suggestions.next_edits import messages
 
 NAME = "infill-ls"
 EXIT_WITHOUT_SHUTDOWN = 1  # exit status if a client leaves without `shutdown` and `exit`
@@ -96,12 +96,12 @@ _FEATURES: dict[str, Callable[..., object]] = {
     CURSOR: cursor,
     GET_STATUS: get_status,
     types.WINDOW_WORK_DONE_PROGRESS_CANCEL: download.did_cancel_progress,
-    messages.NEXT_EDIT: next_edit.next_edit,
-    messages.INLINE_EDIT: next_edit.inline_edit,
-    messages.DID_DISMISS: next_edit.did_dismiss,
-    messages.DID_ACCEPT: next_edit.did_accept,
-    messages.DID_SHOW: next_edit.ignore,
-    messages.DID_FOCUS: next_edit.ignore,
+    next_edit_messages.NEXT_EDIT: next_edit.next_edit,
+    next_edit_messages.INLINE_EDIT: next_edit.inline_edit,
+    next_edit_messages.DID_DISMISS: next_edit.did_dismiss,
+    next_edit_messages.DID_ACCEPT: next_edit.did_accept,
+    next_edit_messages.DID_SHOW: next_edit.ignore,
+    next_edit_messages.DID_FOCUS: next_edit.ignore,
 }
 # Without options, pygls does not advertise the capability of inline completion.
 _OPTIONS: dict[str, object] = {
@@ -141,8 +141,8 @@ def _add_commands(server: InfillServer, session: Session) -> None:
     server.command(RESTART_ENGINE)(restart_engine)
     server.command(ACCEPTED)(accepted)
     server.command(DISMISSED)(dismissed)
-    server.command(messages.ACCEPT)(applied)
-    server.command(messages.DISMISS)(dismissed_next_edit)
+    server.command(next_edit_messages.ACCEPT)(applied)
+    server.command(next_edit_messages.DISMISS)(dismissed_next_edit)
 
 
 class _Output(StdoutWriter):
@@ -170,15 +170,15 @@ def serve_stdio(command: Command = worker_command) -> int:
     write_no_core_files()
     if sys.stdin.isatty():
         sys.stderr.write("infill-ls: waiting for an editor on stdin and stdout; see infill-ls --help\n")
-    stdin, stdout = _claim_stdio()
+    stdin, stdout = _reserve_stdio()
     server, session = create_server(command)
-    server.protocol.set_writer(_Output(stdout, session.client_left.set))
+    server.protocol.set_writer(_Output(stdout, session.client.left.set))
     return asyncio.Runner().run(_serve(server, session, stdin))  # closing the runner would wait for its threads
 
 
 async def _serve(server: InfillServer, session: Session, stdin: BinaryIO) -> int:
     listening = asyncio.ensure_future(_listen(server, stdin))
-    leaving = asyncio.ensure_future(session.client_left.wait())
+    leaving = asyncio.ensure_future(session.client.left.wait())
     try:
         await asyncio.wait((listening, leaving), return_when=asyncio.FIRST_COMPLETED)
         return listening.result() if listening.done() else EXIT_WITHOUT_SHUTDOWN
@@ -189,7 +189,7 @@ async def _serve(server: InfillServer, session: Session, stdin: BinaryIO) -> int
 async def _listen(server: InfillServer, stdin: BinaryIO) -> int:
     """Handle messages until the last one. Return the exit status."""
     try:
-        reader = MessageReader(stdin, came)
+        reader = MessageReader(stdin, server.protocol.message_arrived)
         await run_async(Event(), reader, server.protocol, log, server.report_server_error)
     except SystemExit as leave:  # pygls handles `exit` this way
         return leave.code if isinstance(leave.code, int) else EXIT_WITHOUT_SHUTDOWN
@@ -198,7 +198,7 @@ async def _listen(server: InfillServer, stdin: BinaryIO) -> int:
     return EXIT_WITHOUT_SHUTDOWN
 
 
-def _claim_stdio() -> tuple[BinaryIO, BinaryIO]:
+def _reserve_stdio() -> tuple[BinaryIO, BinaryIO]:
     """Reserve stdin and stdout for the protocol. Descriptor 1 becomes stderr, so that stray prints break no message."""
     stdout = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

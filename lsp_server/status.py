@@ -4,17 +4,13 @@ import asyncio
 import logging
 import math
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
 from infill_engine.serving.protocol import State, Status
 from infill_engine.types import Reason
 from lsp_server.protocol.progress import ProgressBar
-
-if TYPE_CHECKING:
-    from lsp_server.protocol.wire import WireProtocol
+from lsp_server.protocol.wire import WireProtocol
 
 STATUS = "infill/status"
 OFF = "off"
@@ -27,26 +23,20 @@ _UNTOLD = (Reason.SUPERSEDED, Reason.CANCELLED)
 log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True, eq=False)
-class Ticket:
-    """A pending request. `timer` is None if the user does not wait for it."""
-
-    timer: asyncio.TimerHandle | None = None
-
-
 class StatusReporter:
     """Reports the engine's state and why the last request had no candidates. Each is sent only when it changes."""
 
-    def __init__(self, protocol: "WireProtocol") -> None:
+    def __init__(self, protocol: WireProtocol) -> None:
         self._protocol = protocol
         self._status = Status(State.LOADING)
         self._off = False
         self._reason: Reason | None = None  # of the last answer; reset when the engine's state changes
-        self._waited_for: list[Ticket] = []
+        self._waiting = 0  # requests that the user waits for
         self._thinking = False
         self._sent: dict[str, object] = {}
         self._sent_at = -math.inf
         self._progress: ProgressBar | None = None
+        self._warned: set[str] = set()
         self.last_reason: Reason | None = None
         self.last_elapsed_ms: float | None = None
         self.shows_progress = False  # whether the client supports progress
@@ -71,21 +61,20 @@ class StatusReporter:
         self._status, self._off, self._reason = Status(State.LOADING), True, Reason.DISABLED
         self._publish()
 
-    def asked(self, *, waited_for: bool) -> Ticket:
-        """Register a pending request. Always pass the returned ticket to `answered`."""
-        ticket = Ticket()
-        if waited_for:
-            ticket.timer = asyncio.get_running_loop().call_later(THINKING_SECONDS, self._think)
-            self._waited_for.append(ticket)
-        return ticket
+    def asked(self, *, waited_for: bool) -> asyncio.TimerHandle | None:
+        """A request is pending. Always pass what is returned to `answered`."""
+        if not waited_for:
+            return None
+        self._waiting += 1
+        return asyncio.get_running_loop().call_later(THINKING_SECONDS, self._think)
 
-    def answered(self, ticket: Ticket, reason: Reason | None, elapsed_ms: float) -> None:
+    def answered(self, thinking: asyncio.TimerHandle | None, reason: Reason | None, elapsed_ms: float) -> None:
         """A request was answered: without candidates for this reason, or with candidates if None."""
-        if ticket.timer is not None:
-            ticket.timer.cancel()
-            self._waited_for.remove(ticket)
+        if thinking is not None:
+            thinking.cancel()
+            self._waiting -= 1
             # If another request replaces this one, keep the state without flicker.
-            self._thinking = self._thinking and bool(self._waited_for)
+            self._thinking = self._thinking and self._waiting > 0
         if reason not in _UNTOLD:
             self.last_reason, self.last_elapsed_ms = reason, round(elapsed_ms, 1)
             if not self._off:
@@ -109,6 +98,12 @@ class StatusReporter:
     def warn(self, sentence: str) -> None:
         """Show the user a warning that they can act on."""
         self._message(types.MessageType.Warning, sentence)
+
+    def warn_once(self, sentence: str) -> None:
+        """Show the user a warning, unless it was shown before."""
+        if sentence not in self._warned:
+            self._warned.add(sentence)
+            self.warn(sentence)
 
     def error(self, sentence: str) -> None:
         """Show the user an error."""

@@ -50,15 +50,9 @@ def _serve_engine(options: argparse.Namespace) -> None:
 def _serve_editor(command: tuple[str, ...]) -> None:
     from infill_engine.stderr import exit_now
     from lsp_server import server
+    from lsp_server.features import download as download_command
 
-    create = server.create_server
-
-    def create_with_builder(*arguments: object) -> object:
-        made, session = create(*arguments)
-        session.builder = (*command, "--build")
-        return made, session
-
-    server.create_server = create_with_builder
+    download_command.BUILDER = (*command, "--build")
     exit_now(server.serve_stdio(lambda _choice: command))
 
 

@@ -17,14 +17,14 @@ class ToyEngine:
     def answer(self, request: InfillRequest, deadline: Deadline, watch: object = None) -> Answer:
         return Answer((Candidate(request.prefix, 0.5),))
 
-    def warm(self, request: InfillRequest, deadline: Deadline) -> None:
+    def prefetch(self, request: InfillRequest, deadline: Deadline) -> None:
         pass
 
-    def deepen(self, request: InfillRequest, deadline: Deadline, *, awaited: bool = False) -> Iterator[Answer]:
+    def continue_search(self, request: InfillRequest, deadline: Deadline, *, awaited: bool = False) -> Iterator[Answer]:
         return iter(())
 
-    def surround(self, surroundings: Surroundings) -> Iterator[None]:
+    def index_project(self, surroundings: Surroundings) -> Iterator[None]:
         return iter(())
 
-    def small_pass(self) -> Callable[[], None] | None:
+    def probe(self) -> Callable[[], None] | None:
         return None

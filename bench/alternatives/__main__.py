@@ -80,7 +80,7 @@ def run_case(case: Fault, engine: Engine, budget_ms: float) -> dict[str, Any]:
     spans = [(place_at(snapshot.lines, start), place_at(snapshot.lines, end)) for start, end in case.spans]
     intact = case.original is None
     found = targets_at(snapshot, spans[0] if intact else (at, at), [] if intact else spans)
-    engine.warm(build_context(snapshot, at, engine.window), Deadline.after_ms(READ_AHEAD_MS))
+    engine.prefetch(build_context(snapshot, at, engine.window), Deadline.after_ms(READ_AHEAD_MS))
     began = now()
     texts: list[str] = []
     if found.found:

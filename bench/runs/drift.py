@@ -40,7 +40,7 @@ def _one_process(run: Run) -> None:
 
 def generations(system: Served, problems: Sequence[Problem], numbers: range) -> Iterator[Record]:
     """Yield what each answer cost in this process, with the small pass after it and the fixed calculation beside it."""
-    own, reference, small_pass = psutil.Process(), Reference(), system.engine.small_pass()
+    own, reference, small_pass = psutil.Process(), Reference(), system.engine.probe()
     assert small_pass is not None
     for number in numbers:
         problem = problems[number % len(problems)]

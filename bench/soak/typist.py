@@ -13,7 +13,7 @@ from bench.soak.corpus import File, pick
 from bench.soak.texts import Document, Edit, between_characters
 from bench.soak.window import INLINE, Asked, Window
 from lsp_server.protocol.messages import CANDIDATES
-from lsp_server.suggestions.next_edits.messages import NEXT_EDIT
+from lsp_server.protocol.next_edit_messages import NEXT_EDIT
 
 MOST_OPEN = 4
 LARGEST = 120_000  # characters; a longer document is closed

@@ -16,7 +16,7 @@ from bench.soak.texts import Document, Edit, between_characters, offset, positio
 from bench.soak.witness import TEXT, digest
 from infill_engine.errors import WorkerError
 from lsp_server.protocol.messages import ACCEPTED, CANDIDATES, CURSOR
-from lsp_server.suggestions.next_edits.messages import DID_DISMISS, NEXT_EDIT
+from lsp_server.protocol.next_edit_messages import DID_DISMISS, NEXT_EDIT
 
 INLINE = "textDocument/inlineCompletion"
 WITNESS = (sys.executable, "-m", "bench.soak.witness")

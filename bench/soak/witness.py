@@ -27,7 +27,7 @@ def main() -> None:
         made, session = create(command)
 
         def text(params: Any) -> dict[str, str | None]:
-            snapshot = session.documents.get(params.uri)
+            snapshot = session.workspace.documents.get(params.uri)
             return {"digest": None if snapshot is None else digest("".join(snapshot.lines))}
 
         made.feature(TEXT)(text)

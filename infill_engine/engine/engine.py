@@ -118,7 +118,7 @@ class Engine:
                 self.answers.put(request, answer)
         return replace(answer, elapsed_ms=since(started), show_from=show_from)
 
-    def deepen(self, request: InfillRequest, deadline: Deadline, *, awaited: bool = False) -> Iterator[Answer]:
+    def continue_search(self, request: InfillRequest, deadline: Deadline, *, awaited: bool = False) -> Iterator[Answer]:
         """Go on with the last search at this place, so that the next answers here are better.
 
         Yields what is found, as `answer` returns it. A model whose searches begin anew gets one more try if the answer
@@ -140,16 +140,16 @@ class Engine:
         self.proposer.forget_predictions()
         return self._compute(request, deadline, watch)
 
-    def warm(self, request: InfillRequest, deadline: Deadline) -> None:
+    def prefetch(self, request: InfillRequest, deadline: Deadline) -> None:
         """Read what a later request nearby needs, as far as time allows."""
         with suppress(OutOfTime):
             self._run(self.proposer.prefetch(request), deadline)
 
-    def surround(self, surroundings: Surroundings) -> Iterator[None]:
+    def index_project(self, surroundings: Surroundings) -> Iterator[None]:
         """Count the text around a document, for requests that name it; yields about every 2 ms."""
         return self.proposer.index(surroundings)
 
-    def small_pass(self) -> Callable[[], None] | None:
+    def probe(self) -> Callable[[], None] | None:
         """Return a function that runs a small fixed pass and changes nothing; None if nothing is computed here."""
         return self.proposer.probe()
 

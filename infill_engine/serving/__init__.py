@@ -3,7 +3,7 @@
 protocol        frames on a socket or a pipe
 runtime_files   where the socket is; who may use it
 listening       clients come and go
-hub             several clients of one dispatch
+shared_engine   several clients of one dispatch
 health          probes of the process, and its successor
 dispatch        decides which request uses the one compute slot
 __main__        the entry point

@@ -18,6 +18,7 @@ from infill_engine.serving.health.succession import SUCCEEDS, Predecessor
 from infill_engine.serving.interface import Load
 from infill_engine.serving.loading import load_local, load_remote
 from infill_engine.serving.protocol import Message, decode, encode, read_frame
+from infill_engine.serving.queues import Task
 from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.stderr import exit_now
 
@@ -66,7 +67,7 @@ def serve(load: Load) -> None:
     Exits with `exit_now`: a load or a denoising step may hold the compute thread for seconds, and tearing down a
     library under a running thread crashes.
     """
-    frames_in, frames_out = claim_stdio()
+    frames_in, frames_out = reserve_stdio()
     dispatch = Dispatch(load, _sender(frames_out))
     compute = threading.Thread(target=dispatch.run, name="compute", daemon=True)
     compute.start()
@@ -78,7 +79,7 @@ def serve(load: Load) -> None:
     exit_now(0)
 
 
-def claim_stdio() -> tuple[BinaryIO, BinaryIO]:
+def reserve_stdio() -> tuple[BinaryIO, BinaryIO]:
     """Stdin and stdout as our own binary streams; file descriptor 1 becomes stderr, because C code prints there too."""
     frames_out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
@@ -86,10 +87,11 @@ def claim_stdio() -> tuple[BinaryIO, BinaryIO]:
     return sys.stdin.buffer, frames_out
 
 
-def _sender(stream: BinaryIO) -> Callable[[Message], None]:
+def _sender(stream: BinaryIO) -> Callable[[Message, Task | None], None]:
+    """Return what sends messages to the only client."""
     lock = threading.Lock()
 
-    def send(message: Message) -> None:
+    def send(message: Message, _task: Task | None) -> None:
         frame = memoryview(encode(message))
         with lock:
             try:

@@ -27,66 +27,69 @@ from infill_engine.serving.protocol import (
     Answered,
     Cancel,
     CanvasPreview,
-    Changed,
+    DocumentChanged,
     Failure,
+    IndexProject,
     Infill,
     Message,
+    Prefetch,
+    SendPreviews,
     Shutdown,
     State,
     Status,
-    Surround,
-    Warm,
-    Watch,
 )
-from infill_engine.serving.queues import Check, Deepen, Queues, Task, client_of, ends_for_text, gives_way, was_stopped
-from infill_engine.serving.searching import go_on, search_after
-from infill_engine.serving.shares import Shares, owner
+from infill_engine.serving.queues import CheckHealth, ContinueSearch, Queues, Task, was_stopped
+from infill_engine.serving.searching import continue_search, search_after
+from infill_engine.serving.shares import Shares
 from infill_engine.types import Answer, Reason
 
-WARM_SECONDS = 20.0  # time limit for encoding a context ahead of time
+MOST_ASKED = 64  # requests of one client that have no answer
+PREFETCH_SECONDS = 20.0  # time limit for encoding a context ahead of time
 RELEASE_EVERY = 64  # pieces of work; then, if no request waits, freed memory goes back to the system
 
 
 @dataclass
 class Dispatch:
-    """One engine, one compute slot. `send` must be callable from both threads and must not block for long."""
+    """One engine, one compute slot.
+
+    `send` gets each message with the task that it is about; None if it is for all clients. It must be callable from
+    both threads and must not block for long.
+    """
 
     load: Load
-    send: Callable[[Message], None]
+    send: Callable[[Message, Task | None], None]
     clock: Clock = now
     health: Health | None = None
     _state: State = State.LOADING
     _told: Status | None = None  # the last status that was sent about the engine
     _queues: Queues = field(init=False)
-    _running: Task | None = None
-    _read_last: Warm | None = None  # the last context that was read or asked about
+    _last_read: Task | None = None  # the last work that read a context
     _closed: bool = False
     _changed: threading.Condition = field(default_factory=threading.Condition)
 
     def __post_init__(self) -> None:
         self._queues = Queues(DutyCycle(self.clock), Shares(self.clock), self.health)
 
-    def receive(self, message: Message) -> None:
-        """Queue a message from the server. Called only by the reader thread."""
+    def receive(self, message: Message, client: int = 0) -> None:
+        """Queue a message from a client. Clients choose their numbers of requests and names of documents themselves."""
         with self._changed:
             match message:
                 case Infill():
-                    self._file(message)
-                case Warm() if self._state is not State.FAILED and not self._closed:
-                    if self._running is not None and ends_for_text(self._running.message, message.document):
-                        self._withdraw(self._running, Reason.SUPERSEDED)
-                    self._queues.warm(message)
-                case Surround() if self._state is not State.FAILED and not self._closed:
-                    if message.surroundings.name not in self._queues.counting:
-                        self._queues.count(message.surroundings.name, Task(message))
-                case Changed():
-                    self._queues.end_search(message.document)
-                    if self._running is not None and isinstance(self._running.message, Deepen):
-                        self._withdraw(self._running, Reason.SUPERSEDED)
+                    self._file(Task(message, client, self.clock()))
+                case Prefetch() if self._state is not State.FAILED and not self._closed:
+                    self._interrupt(lambda running: running.ends_for_text((client, message.document)))
+                    self._queues.prefetch(Task(message, client, self.clock()))
+                case IndexProject() if self._state is not State.FAILED and not self._closed:
+                    if message.surroundings.name not in self._queues.indexing:
+                        self._queues.index(message.surroundings.name, Task(message))
+                case DocumentChanged():
+                    self._queues.end_search((client, message.document))
+                    self._interrupt(lambda running: running.searches_in((client, message.document)))
                 case Cancel():
-                    self._cancel(message.id)
-                case Watch():
-                    self._watch(message.id)
+                    self._cancel(client, message.id)
+                case SendPreviews():
+                    for task in self._queues.unanswered(client, message.id):
+                        task.previewed = True
                 case Shutdown():
                     self._close()
                 case _:
@@ -97,14 +100,19 @@ class Dispatch:
         """Answer pending requests and let `run` return. A closed pipe means the same as a shutdown."""
         self.receive(Shutdown())
 
-    def forget(self, client: str) -> None:
-        """Drop what a client that has left wanted to have computed ahead of time, and its text."""
+    def forget(self, client: int) -> None:
+        """Drop everything that a client that has left wanted, and its text."""
         with self._changed:
+            self._cancel(client)
             self._queues.forget(client)
-            if self._read_last is not None and owner(self._read_last.document) == client:
-                self._read_last = None
-            if self._running is not None and client_of(self._running) == client:
-                self._withdraw(self._running, Reason.CANCELLED)
+            if self._last_read is not None and self._last_read.client == client:
+                self._last_read = None
+            self._interrupt(lambda running: running.client == client)
+
+    def unanswered(self) -> int:
+        """Return how many requests have no answer."""
+        with self._changed:
+            return len(self._queues.unanswered())
 
     def run(self) -> None:
         """Load the engine, then work until closed. Called only by the compute thread."""
@@ -127,19 +135,19 @@ class Dispatch:
             with self._changed:
                 withdrawn, work.withdrawn = work.withdrawn, True
             if isinstance(work.message, Infill) and not withdrawn:
-                self.send(Failure(work.message.id, sentence))
+                self.send(Failure(work.message.id, sentence), work)
         with self._changed:
-            self._queues.shares.charge(client_of(work), self.clock() - began)
+            self._queues.shares.charge(work.client, self.clock() - began)
 
     def _load(self) -> EngineLike | None:
-        self.send(Status(State.LOADING))
+        self.send(Status(State.LOADING), None)
         try:
-            engine = self.load(lambda detail, fraction: self.send(Status(State.LOADING, detail, fraction)))
+            engine = self.load(lambda detail, fraction: self.send(Status(State.LOADING, detail, fraction), None))
             ready_status(engine)  # fails for an engine that lacks something
         except Exception as fault:
             with self._changed:
                 self._state = State.FAILED
-            self.send(Status(State.FAILED, describe(fault)))
+            self.send(Status(State.FAILED, describe(fault)), None)
             return None
         release_freed()  # memory of files that were read, and of the warm-up
         gc.freeze()  # a full collection of what has been loaded takes 80 ms, for which an answer would wait
@@ -155,32 +163,33 @@ class Dispatch:
             if self.health is not None:
                 self.health.start_over()
             self._told = ready
-            self.send(ready)
+            self.send(ready, None)
 
     def _next(self) -> Task | None:
         with self._changed:
-            self._running = None
+            self._queues.running = None
             while not self._closed:
-                self._running = self._queues.next()
-                if self._running is not None:
-                    return self._running
+                if (work := self._queues.next()) is not None:
+                    return work
                 self._changed.wait(self._queues.patience())
             return None
 
     def _work(self, engine: EngineLike, work: Task) -> None:
         message = work.message
-        if isinstance(message, Warm) or (isinstance(message, Infill) and not message.background):
-            self._read_last = Warm(message.document, message.request)
+        if isinstance(message, Prefetch) or (isinstance(message, Infill) and not message.background):
+            self._last_read = work
         match message:
             case Infill():
                 self._infill(engine, work, message)
-            case Warm():
-                self._warm(engine, work, message)
-            case Deepen():
-                go_on(engine, message, self._queues.duty_cycle, self.clock, lambda: work.withdrawn, self.send)
-            case Surround():
-                self._count(engine, work, message)
-            case Check():
+            case Prefetch():
+                self._prefetch(engine, work, message)
+            case ContinueSearch():
+                duty_cycle = self._queues.duty_cycle
+                for late in continue_search(engine, message, duty_cycle, self.clock, lambda: work.withdrawn):
+                    self.send(late, work)
+            case IndexProject():
+                self._index(engine, work, message)
+            case CheckHealth():
                 with self._queues.duty_cycle.spending():
                     probe(engine, self._queues.health, lambda: work.withdrawn)
 
@@ -192,8 +201,8 @@ class Dispatch:
                 outcome = Answered(message.id, Answer(reason=Reason.DEADLINE))
             else:
                 watch = previewing(
-                    lambda: work.watched and not work.withdrawn,
-                    lambda step, rows: self.send(CanvasPreview(message.id, step, rows)),
+                    lambda: work.previewed and not work.withdrawn,
+                    lambda step, rows: self.send(CanvasPreview(message.id, step, rows), work),
                 )
                 outcome = Answered(message.id, engine.answer(message.request, deadline, watch))
         except Exception as fault:
@@ -203,87 +212,79 @@ class Dispatch:
                 outcome = Alive()
             elif work.interrupted and was_stopped(outcome) and deadline.remaining_ms() > 0:
                 work.interrupted = False
-                self._queues.resume(work, message.id)
+                self._queues.resume(work)
                 return
             elif isinstance(outcome, Answered) and not message.background:
-                self._go_on(message, outcome.answer)
+                self._continue(work, message, outcome.answer)
             work.withdrawn = True
-        self.send(outcome)
+        self.send(outcome, None if isinstance(outcome, Alive) else work)
 
-    def _warm(self, engine: EngineLike, work: Task, message: Warm) -> None:
+    def _prefetch(self, engine: EngineLike, work: Task, message: Prefetch) -> None:
         try:
-            engine.warm(message.request, Deadline(self.clock() + WARM_SECONDS, self.clock, lambda: work.withdrawn))
+            until = self.clock() + PREFETCH_SECONDS
+            engine.prefetch(message.request, Deadline(until, self.clock, lambda: work.withdrawn))
         finally:
-            self.send(Alive())
+            self.send(Alive(), None)
 
-    def _go_on(self, message: Infill, answer: Answer) -> None:
+    def _continue(self, work: Task, message: Infill, answer: Answer) -> None:
         """Queue what there was no time for: the rest of the text, and the rest of the search.
 
         Neither is wanted any more if newer text of the document waits to be read.
         """
-        if self._closed or message.document in self._queues.warming:
+        if self._closed or work.document in self._queues.prefetching:
             return
         if answer.unread:
-            self._warm_later(message)
+            self._queues.prefetch_again(work)
         if (search := search_after(message, answer, self.clock())) is not None:
-            self._queues.deepening = search
+            self._queues.searching = Task(search, work.client, work.arrived)
 
-    def _warm_later(self, message: Infill | Warm) -> None:
-        """Queue text that there was no time to read, unless newer text of its document is queued."""
-        if not self._closed and message.document not in self._queues.warming:
-            self._queues.warm(Warm(message.document, message.request))
+    def _index(self, engine: EngineLike, work: Task, message: IndexProject) -> None:
+        """Index one piece of a text. The rest waits until there is no other work.
 
-    def _count(self, engine: EngineLike, work: Task, message: Surround) -> None:
-        """Count one piece of a text. The rest waits until there is no other work."""
-        try:
-            work.pieces = work.pieces or engine.surround(message.surroundings)
-            next(work.pieces)
-        except StopIteration:
-            self._counted(message.surroundings.name)
-            return
+        After the last piece, the last context is read again, because that text may now contribute to it.
+        """
+        name, done = message.surroundings.name, object()
+        work.pieces = work.pieces or engine.index_project(message.surroundings)
+        is_indexed = next(work.pieces, done) is done
         with self._changed:
-            if not self._closed:
-                self._queues.count(message.surroundings.name, work)
+            if self._closed:
+                return
+            if not is_indexed:
+                self._queues.index(name, work)
+            elif self._last_read is not None and self._last_read.surroundings == name:
+                self._queues.prefetch_again(self._last_read)
 
-    def _counted(self, name: str) -> None:
-        """Called when a text is counted: the last context is read again, because that text may now contribute to it."""
-        with self._changed:
-            if self._read_last is not None and self._read_last.request.surroundings == name:
-                self._warm_later(self._read_last)
-
-    def _file(self, message: Infill) -> None:
+    def _file(self, task: Task) -> None:
         if self._closed or self._state is not State.READY:
             # A request does not wait for loading: the answer would be out of date.
             failed = self._closed or self._state is State.FAILED
-            self._answer(message.id, Reason.WORKER_FAILED if failed else Reason.LOADING)
+            self._withdraw(task, Reason.WORKER_FAILED if failed else Reason.LOADING)
             return
-        if (older := self._queues.infill(message)) is not None:
+        if len(self._queues.unanswered(task.client)) >= MOST_ASKED:
+            self._withdraw(task, Reason.SUPERSEDED)
+            return
+        if (older := self._queues.infill(task)) is not None:
             self._withdraw(older, Reason.SUPERSEDED)
-        if self._running is None:
-            return
-        running = self._running.message
-        self._running.interrupted = isinstance(running, Infill) and running.background and not message.background
-        if not self._running.interrupted and gives_way(running, message):
-            self._withdraw(self._running, Reason.SUPERSEDED)
+        if (running := self._queues.running) is not None:
+            running.interrupted = running.in_background and not task.in_background
+            if not running.interrupted:
+                self._interrupt(lambda running: running.gives_way_to(task))
 
-    def _cancel(self, request_id: int) -> None:
-        for work in self._asked(request_id):
+    def _interrupt(self, ends: Callable[[Task], bool]) -> None:
+        """Withdraw the running work if it has to end."""
+        if self._queues.running is not None and ends(self._queues.running):
+            self._withdraw(self._queues.running, Reason.SUPERSEDED)
+
+    def _cancel(self, client: int, request_id: int | None = None) -> None:
+        for work in self._queues.unanswered(client, request_id):
             self._queues.remove(work)
             self._withdraw(work, Reason.CANCELLED)
 
-    def _watch(self, request_id: int) -> None:
-        for work in self._asked(request_id):
-            work.watched = True
-
-    def _asked(self, request_id: int | None = None) -> list[Task]:
-        """Return the work that waits or runs; with a number, only the request with that number."""
-        works = [*self._queues.infills(), *([self._running] if self._running else [])]
-        return works if request_id is None else [work for work in works if work.asks(request_id)]
-
     def _close(self) -> None:
         self._closed = True
-        for work in self._asked():
+        for work in self._queues.unanswered():
             self._withdraw(work, Reason.CANCELLED)
+        self._interrupt(lambda _running: True)
         self._queues.clear()
 
     def _withdraw(self, work: Task, reason: Reason) -> None:
@@ -291,7 +292,4 @@ class Dispatch:
             return
         work.withdrawn = True
         if isinstance(work.message, Infill):
-            self._answer(work.message.id, reason)
-
-    def _answer(self, request_id: int, reason: Reason) -> None:
-        self.send(Answered(request_id, Answer(reason=reason)))
+            self.send(Answered(work.message.id, Answer(reason=reason)), work)

@@ -1,7 +1,7 @@
 """Serves an engine on a Unix socket until it is told to stop or nobody has used it for a while.
 
 Each client has a thread that reads its frames and one that writes to it. A client that stops reading is disconnected
-once `UNREAD_BYTES` wait for it, so no thread of the engine ever waits for a client.
+once `MOST_QUEUED_BYTES` wait for it, so no thread of the engine ever waits for a client.
 """
 
 import contextlib
@@ -17,7 +17,6 @@ from infill_engine.models.runtime.allocator import release_freed
 from infill_engine.serving.health.event_log import EventLog, Log, silent
 from infill_engine.serving.health.health import Health, HealthSettings
 from infill_engine.serving.health.succession import MOST_CLIENTS, Predecessor, Replacement, listen, socket_id, take_over
-from infill_engine.serving.hub import Hub
 from infill_engine.serving.interface import Load
 from infill_engine.serving.protocol import (
     PROTOCOL,
@@ -31,12 +30,13 @@ from infill_engine.serving.protocol import (
     read_frame,
 )
 from infill_engine.serving.runtime_files import package_version, peer_pid
+from infill_engine.serving.shared_engine import SharedEngine
 from infill_engine.stderr import exit_now, say
 
 HELLO_SECONDS = 5.0  # for the first message of a client
 LOOK_SECONDS = 0.5  # between two looks at whether the engine is still needed
 SENDING_SECONDS = 0.5  # for answers and goodbyes that are being sent
-UNREAD_BYTES = 16 * 1024 * 1024
+MOST_QUEUED_BYTES = 16 * 1024 * 1024
 MOVED_SECONDS = 0.05  # between two looks at whether all clients have moved to another process
 MOVING_SECONDS = 90.0  # for them to do so; a request may take a minute
 FIRST_SECONDS = 10.0  # for the client that started the engine to join
@@ -62,30 +62,30 @@ def serve_socket(
     log("started", version=package_version(), budget_ms=budget_ms, succeeds=succeeds is not None)
     os.umask(0o177)
     listener = listen(path) if succeeds is None else None
-    hub = Hub(load, health=Health(health or HealthSettings(), log=log), log=log)
-    threading.Thread(target=hub.dispatch.run, name="compute", daemon=True).start()
+    engine = SharedEngine(load, health=Health(health or HealthSettings(), log=log), log=log)
+    threading.Thread(target=engine.dispatch.run, name="compute", daemon=True).start()
     if succeeds is not None:
-        listener = _in_place_of(succeeds, path, hub)
+        listener = _in_place_of(succeeds, path, engine)
     if listener is None:
         _exit(1, log)
     made = socket_id(path)
-    threading.Thread(target=_accept, args=(listener, hub, budget_ms), name="accept", daemon=True).start()
-    replacement = Replacement(hub.health, path)
-    while not hub.stopping.wait(LOOK_SECONDS):
+    threading.Thread(target=_accept, args=(listener, engine, budget_ms), name="accept", daemon=True).start()
+    replacement = Replacement(engine.health, path)
+    while not engine.stopping.wait(LOOK_SECONDS):
         if replacement.is_done():
-            hub.move()
+            engine.move()
             break
-        if hub.clients or hub.clock() - hub.left_at < _patience(hub, path, made, idle_seconds):
+        if engine.clients or engine.clock() - engine.left_at < _patience(engine, path, made, idle_seconds):
             continue
         break
-    if hub.moved:
-        _answer_the_rest(hub)
+    if engine.moved:
+        _answer_the_rest(engine)
     elif socket_id(path) == made:
         path.unlink(missing_ok=True)
     replacement.end()
-    hub.dispatch.close()
-    hub.broadcast(Shutdown())
-    threading.Event().wait(SENDING_SECONDS if hub.clients else 0.0)
+    engine.dispatch.close()
+    engine.broadcast(Shutdown())
+    threading.Event().wait(SENDING_SECONDS if engine.clients else 0.0)
     _exit(0, log)
 
 
@@ -107,10 +107,10 @@ def _exit(status: int, log: Log) -> NoReturn:
     exit_now(status)
 
 
-def _in_place_of(predecessor: Predecessor, path: Path, hub: Hub) -> socket.socket | None:
+def _in_place_of(predecessor: Predecessor, path: Path, engine: SharedEngine) -> socket.socket | None:
     """Load the model, and then take over the socket; None if either is impossible."""
-    hub.loaded.wait()
-    if hub.status.state is State.FAILED:
+    engine.loaded.wait()
+    if engine.status.state is State.FAILED:
         return None
     try:
         listener = take_over(path, predecessor)
@@ -122,49 +122,49 @@ def _in_place_of(predecessor: Predecessor, path: Path, hub: Hub) -> socket.socke
     return listener
 
 
-def _answer_the_rest(hub: Hub) -> None:
+def _answer_the_rest(engine: SharedEngine) -> None:
     """Wait until all clients have moved. Each has its answers by then, so none is left behind by this limit."""
-    give_up = hub.clock() + MOVING_SECONDS
-    while hub.clients and hub.clock() < give_up and not hub.stopping.wait(MOVED_SECONDS):
+    give_up = engine.clock() + MOVING_SECONDS
+    while engine.clients and engine.clock() < give_up and not engine.stopping.wait(MOVED_SECONDS):
         pass
 
 
-def _patience(hub: Hub, path: Path, made: str, idle_seconds: float) -> float:
+def _patience(engine: SharedEngine, path: Path, made: str, idle_seconds: float) -> float:
     """Return how many seconds an engine without clients keeps running: none if it failed or its socket is gone."""
-    if hub.status.state is State.FAILED or socket_id(path) != made:
+    if engine.status.state is State.FAILED or socket_id(path) != made:
         return 0.0
-    return idle_seconds if hub.was_joined else max(idle_seconds, FIRST_SECONDS)
+    return idle_seconds if engine.was_joined else max(idle_seconds, FIRST_SECONDS)
 
 
-def _accept(listener: socket.socket, hub: Hub, budget_ms: float) -> None:
+def _accept(listener: socket.socket, engine: SharedEngine, budget_ms: float) -> None:
     while True:
         try:
             connection, _ = listener.accept()
         except OSError:  # for example, too many open files
             threading.Event().wait(LOOK_SECONDS)
             continue
-        threading.Thread(target=_serve_client, args=(connection, hub, budget_ms), name="client", daemon=True).start()
+        threading.Thread(target=_serve_client, args=(connection, engine, budget_ms), name="client", daemon=True).start()
 
 
-def _serve_client(connection: socket.socket, hub: Hub, budget_ms: float) -> None:
+def _serve_client(connection: socket.socket, engine: SharedEngine, budget_ms: float) -> None:
     """Read a client's frames until it leaves."""
     with contextlib.suppress(OSError, ValueError), connection, connection.makefile("rb") as frames:
         peer_pid(connection)  # raises for another user's process
         connection.settimeout(HELLO_SECONDS)
-        if hub.clients >= MOST_CLIENTS or decode(read_frame(frames)) != Hello(PROTOCOL, package_version()):
+        if engine.clients >= MOST_CLIENTS or decode(read_frame(frames)) != Hello(PROTOCOL, package_version()):
             return
         connection.settimeout(None)
         writer = _Writer(connection)
         writer.send(Welcome(os.getpid(), budget_ms))
-        client = hub.join(writer.send)
+        client = engine.join(writer.send)
         try:
             while (payload := read_frame(frames)) is not None:
                 if (message := decode(payload)) is not None:
-                    hub.receive(client, message)
+                    engine.receive(client, message)
         finally:
-            hub.leave(client)
+            engine.leave(client)
             writer.end()
-            if not hub.clients:
+            if not engine.clients:
                 release_freed()
 
 
@@ -183,7 +183,7 @@ class _Writer:
         frame = encode(message)
         with self._lock:
             self._unread += len(frame)
-            too_much = self._unread > UNREAD_BYTES
+            too_much = self._unread > MOST_QUEUED_BYTES
         if too_much:
             with contextlib.suppress(OSError):
                 self._connection.shutdown(socket.SHUT_RDWR)

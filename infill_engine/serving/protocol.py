@@ -3,10 +3,12 @@
 A frame is its length as four big-endian bytes, then a msgpack map whose "type" names the message. The reader skips a
 frame that is damaged, too large, out of bounds or of an unknown type.
 
-    server → engine     hello, infill, claim, watch, warm, surround, changed, cancel, renew, measure, shutdown
+    server → engine     hello, infill, promote, send_previews, prefetch, index_project, document_changed, cancel, renew,
+                        measure, shutdown
     engine → server     welcome, status, preview, answer, late, failure, alive, measured, moved, shutdown
 
-Every `Infill` gets exactly one `Answered` or `Failure`, and before it a `CanvasPreview` for each step since `Watch`.
+Every `Infill` gets exactly one `Answered` or `Failure`, and before it a `CanvasPreview` for each step since
+`SendPreviews`.
 `expires_at` is in seconds of `infill_engine.budget.deadline.now`, a clock that all processes of a machine share.
 """
 
@@ -22,7 +24,7 @@ from infill_engine.errors import WorkerError
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import Answer, Eagerness, InfillRequest, Level, Source, Surroundings
 
-PROTOCOL = 6  # of a shared engine and its clients; part of the name of its socket
+PROTOCOL = 7  # of a shared engine and its clients; part of the name of its socket
 MAX_FRAME_BYTES = 8 * 1024 * 1024
 MOST_CANDIDATES, MOST_HOLES, MOST_DRAFTS = 64, 1024, 1024  # of one request
 _LENGTH = struct.Struct(">I")
@@ -48,7 +50,7 @@ class Infill(_Message, frozen=True, tag="infill"):
     """Fill this hole. A newer one for the same document replaces it.
 
     One in the `background` gives way to all others: it waits while they run, and starts again after it was
-    interrupted. It replaces none, and none replaces it. One that is `ahead` has not been asked for yet: see `Claim`.
+    interrupted. It replaces none, and none replaces it. A `speculative` one has not been asked for yet: see `Promote`.
     `late` is the number for its `Late` answers; 0 if it wants none.
     """
 
@@ -57,36 +59,36 @@ class Infill(_Message, frozen=True, tag="infill"):
     request: InfillRequest
     expires_at: float
     background: bool = False
-    ahead: bool = False
+    speculative: bool = False
     late: Number = 0
 
 
-class Claim(_Message, frozen=True, tag="claim"):
-    """Somebody has asked for the `Infill` with this id, which was sent ahead. It may have been answered."""
+class Promote(_Message, frozen=True, tag="promote"):
+    """Somebody has asked for the `Infill` with this id, which was speculative. It may have been answered."""
 
     id: Number
 
 
-class Watch(_Message, frozen=True, tag="watch"):
+class SendPreviews(_Message, frozen=True, tag="send_previews"):
     """Send a preview of every further step of the `Infill` with this id, if it is waiting or running."""
 
     id: Number
 
 
-class Warm(_Message, frozen=True, tag="warm"):
-    """Encode this context when idle; a newer one for the same document replaces it. Gets no answer."""
+class Prefetch(_Message, frozen=True, tag="prefetch"):
+    """Read this context when idle; a newer one for the same document replaces it. Gets no answer."""
 
     document: Name
     request: InfillRequest
 
 
-class Surround(_Message, frozen=True, tag="surround"):
-    """Count this text when there is no other work; requests will name it. Gets no answer."""
+class IndexProject(_Message, frozen=True, tag="index_project"):
+    """Index this text when there is no other work; requests will name it. Gets no answer."""
 
     surroundings: Surroundings
 
 
-class Changed(_Message, frozen=True, tag="changed"):
+class DocumentChanged(_Message, frozen=True, tag="document_changed"):
     """The text of this document has changed: the search for its last answer ends."""
 
     document: Name
@@ -136,7 +138,7 @@ class Measured(_Message, frozen=True, tag="measured"):
     requests. `latency_counts` is a histogram of all with the bounds of `latency.BOUNDS_MS`, `latency_sum_ms` their sum.
     `probe_ms` is what the last probe cost in the processor's time and by the clock, `drift` its ratio to the first one;
     zeros if there was none. `memory_at_first` is the memory at the first probe. Of the requests that somebody has
-    `asked`, `ahead` had been sent before.
+    `asked`, `speculative` had been sent before.
     """
 
     pid: Number
@@ -157,7 +159,7 @@ class Measured(_Message, frozen=True, tag="measured"):
     drift: float = 0.0
     memory_at_first: Number = 0
     asked: Number = 0
-    ahead: Number = 0
+    speculative: Number = 0
 
 
 class Status(_Message, frozen=True, tag="status"):
@@ -224,7 +226,9 @@ class Alive(_Message, frozen=True, tag="alive"):
     """Work without an answer has ended. Tells the watchdog that the worker was busy and does not hang."""
 
 
-ToEngine = Hello | Infill | Claim | Watch | Warm | Surround | Changed | Cancel | Renew | Measure | Shutdown
+OfRequest = Infill | Promote | SendPreviews | Cancel
+OfDocument = Prefetch | IndexProject | DocumentChanged
+ToEngine = Hello | OfRequest | OfDocument | Renew | Measure | Shutdown
 FromEngine = Welcome | Status | CanvasPreview | Answered | Late | Failure | Alive | Measured | Moved
 Message = ToEngine | FromEngine  # a shared engine says `Shutdown`, too
 _encoder = msgspec.msgpack.Encoder()
@@ -270,7 +274,7 @@ def _skip(stream: BinaryIO, length: int) -> bool:
 
 def _in_bounds(message: Message) -> bool:
     """Return whether what a message asks for is limited. Its length alone does not limit a number."""
-    if not isinstance(message, Infill | Warm):
+    if not isinstance(message, Infill | Prefetch):
         return True
     if isinstance(message, Infill) and not math.isfinite(message.expires_at):
         return False

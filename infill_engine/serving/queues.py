@@ -1,31 +1,32 @@
-"""The work that waits for the compute slot, in the order of urgency.
+"""The work that waits for the compute slot: the one table of requests, in the order of urgency.
 
 waiting      infills, one for each document
 background   infills that give way to those
-warming      contexts to be read ahead of time
-deepening    the search that goes on after an answer, as far as the duty cycle allows, or until it is too late to show
+prefetching  contexts to be read before a request names them
+searching    the search that goes on after an answer, as far as the duty cycle allows, or until it is too late to show
              what it finds
-counting     texts to be counted, a piece at a time
+indexing     texts of projects to be indexed, a piece at a time
 probing      a probe of the process's health, after a quiet moment
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from infill_engine.serving.duty_cycle import DutyCycle
 from infill_engine.serving.health.health import Health
-from infill_engine.serving.protocol import Answered, Infill, Message, Surround, Warm
-from infill_engine.serving.shares import Shares, owner
+from infill_engine.serving.protocol import Answered, IndexProject, Infill, Message, Prefetch
+from infill_engine.serving.shares import Shares
 from infill_engine.types import InfillRequest, Reason
 
 IDLE_SECONDS = 0.5  # between two looks at the duty cycle
-COUNTED_TEXTS = 6  # texts that may wait; an engine keeps no more
+MOST_INDEXED = 6  # texts that may wait; an engine keeps no more
 MOST_BACKGROUND = 8  # that may wait
-WARM_DOCUMENTS = 4  # contexts that may wait to be encoded; more would evict each other from the engine's cache
+MOST_PREFETCHES = 4  # contexts that may wait to be encoded; more would evict each other from the engine's cache
 
 
 @dataclass(frozen=True, slots=True)
-class Deepen:
+class ContinueSearch:
     """Go on with the search for a request that has been answered.
 
     `late` is the client's number for what is found until `wanted_until`; see `Infill`. Until then, an `urgent` search
@@ -40,155 +41,195 @@ class Deepen:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class CheckHealth:
     """Probe the process: see `health`."""
 
 
-Work = Infill | Warm | Deepen | Surround | Check
+Work = Infill | Prefetch | ContinueSearch | IndexProject | CheckHealth
+Document = tuple[int, str]  # a client and the name that it gave the document
 
 
 @dataclass(slots=True)
 class Task:
-    """A piece of work; whether it was answered or withdrawn, and whether it is watched.
+    """A piece of work for a client; 0 if it is for all of them, or if there is only one.
 
-    An infill in the background that has to stop for another is `interrupted`. `pieces` is the rest of a count that has
-    begun.
+    `arrived` is when its message arrived, in seconds of the dispatch's clock. `withdrawn` work has been answered, or
+    nobody wants it any more. `previewed` work sends its steps. An infill in the background that has to stop for another
+    is `interrupted`. `pieces` is the rest of an indexing that has begun.
     """
 
     message: Work
+    client: int = 0
+    arrived: float = 0.0
     withdrawn: bool = False
-    watched: bool = False
+    previewed: bool = False
     interrupted: bool = False
     pieces: Iterator[None] | None = None
 
-    def asks(self, request_id: int) -> bool:
-        """Return whether this is the infill with that number."""
-        return isinstance(self.message, Infill) and self.message.id == request_id
+    @property
+    def document(self) -> Document | None:
+        """The client's document that the work is for; None if it is for none."""
+        return None if isinstance(self.message, IndexProject | CheckHealth) else (self.client, self.message.document)
+
+    @property
+    def in_background(self) -> bool:
+        """Whether this is an infill that gives way to all others."""
+        return isinstance(self.message, Infill) and self.message.background
+
+    @property
+    def surroundings(self) -> str:
+        """The name of the text around the document that the work reads; "" if there is none."""
+        return self.message.request.surroundings if isinstance(self.message, Infill | Prefetch) else ""
+
+    def gives_way_to(self, newer: "Task") -> bool:
+        """Return whether this ends for a newer infill. Other documents' infills and indexing do not."""
+        if isinstance(self.message, Infill):
+            return self.document == newer.document and not newer.in_background
+        return isinstance(self.message, Prefetch | ContinueSearch | CheckHealth)
+
+    def ends_for_text(self, document: Document) -> bool:
+        """Return whether this ends for newer text of a document: what reads its older text, and any search."""
+        reads = isinstance(self.message, Prefetch) and self.document == document
+        return reads or isinstance(self.message, ContinueSearch)
+
+    def searches_in(self, document: Document) -> bool:
+        """Return whether this is a search at a document's older text."""
+        return isinstance(self.message, ContinueSearch) and self.document == document
 
 
 @dataclass(slots=True)
 class Queues:
-    """All work that waits. Not thread-safe. An engine keeps predictions for one prompt only, so one search goes on."""
+    """All work that waits or runs. Not thread-safe.
+
+    An engine keeps predictions for one prompt only, so one search goes on.
+    """
 
     duty_cycle: DutyCycle
     shares: Shares = field(default_factory=Shares)
     health: Health | None = None  # nothing is probed without it
-    waiting: dict[str, Task] = field(default_factory=dict)  # by document, in the order of arrival
-    background: dict[str, Task] = field(default_factory=dict)  # by the number of the request
-    warming: dict[str, Task] = field(default_factory=dict)  # by document
-    counting: dict[str, Task] = field(default_factory=dict)  # by the name of the text
-    deepening: Deepen | None = None
+    waiting: dict[Document, Task] = field(default_factory=dict)  # in the order of arrival
+    background: list[Task] = field(default_factory=list)
+    prefetching: dict[Document, Task] = field(default_factory=dict)
+    indexing: dict[str, Task] = field(default_factory=dict)  # by the name of the text
+    searching: Task | None = None
+    running: Task | None = None
 
     def next(self) -> Task | None:
-        """Remove and return the most urgent work that may run now; None if there is none."""
-        found = self._next()
+        """Return the most urgent work that may run now, which runs then; None if there is none."""
+        self.running = self._next()
         if self.health is None:
-            return found
-        if found is not None:
+            return self.running
+        if self.running is not None:
             self.health.worked()
-            return found
+            return self.running
         wait = self.health.seconds_to_probe()
-        due = wait is not None and wait <= 0 and self.duty_cycle.left_seconds() > 0
-        return Task(Check()) if due else None
+        if wait is not None and wait <= 0 and self.duty_cycle.left_seconds() > 0:
+            self.running = Task(CheckHealth())
+        return self.running
 
     def patience(self) -> float | None:
         """Return how long to wait for a message when nothing may run now; None without limit.
 
         A search and a probe may have to wait for the duty cycle.
         """
-        if self.deepening is not None:
+        if self.searching is not None:
             return IDLE_SECONDS
         wait = self.health.seconds_to_probe() if self.health is not None else None
         return IDLE_SECONDS if wait is not None and wait <= 0 else wait
 
     def _next(self) -> Task | None:
-        for queue in (self.waiting, self.background, self.warming):
-            if queue:
-                return queue.pop(min(queue, key=lambda name: self.shares.used(client_of(queue[name]))))
-        if self.deepening is not None and (self.deepening.urgent or self.duty_cycle.left_seconds() > 0):
-            message, self.deepening = self.deepening, None
-            return Task(message)
-        return self.counting.pop(next(iter(self.counting))) if self.counting else None
+        for tasks in (self.waiting.values(), self.background, self.prefetching.values()):
+            if tasks:
+                task = min(tasks, key=lambda task: self.shares.used(task.client))
+                self.remove(task)
+                return task
+        if (search := self.searching) is not None:
+            assert isinstance(search.message, ContinueSearch)
+            if search.message.urgent or self.duty_cycle.left_seconds() > 0:
+                self.searching = None
+                return search
+        return self.indexing.pop(next(iter(self.indexing))) if self.indexing else None
 
-    def warm(self, message: Warm) -> None:
+    def prefetch(self, task: Task) -> None:
         """Queue a context. It replaces an older one of its document, and a search at its older text ends."""
-        self.warming.pop(message.document, None)
-        self.end_search(message.document)
-        _put(self.warming, message.document, Task(message), WARM_DOCUMENTS)
+        document = task.document
+        assert document is not None
+        self.prefetching.pop(document, None)
+        self.end_search(document)
+        _put(self.prefetching, document, task, MOST_PREFETCHES)
 
-    def count(self, name: str, task: Task) -> None:
+    def prefetch_again(self, task: Task) -> None:
+        """Queue the context of work that did not read all of it, unless newer text of its document is queued."""
+        message = task.message
+        if isinstance(message, Infill | Prefetch) and task.document not in self.prefetching:
+            self.prefetch(Task(Prefetch(message.document, message.request), task.client, task.arrived))
+
+    def index(self, name: str, task: Task) -> None:
         """Queue a text to be counted, or the rest of it."""
-        _put(self.counting, name, task, COUNTED_TEXTS)
+        _put(self.indexing, name, task, MOST_INDEXED)
 
-    def infill(self, message: Infill) -> Task | None:
+    def infill(self, task: Task) -> Task | None:
         """Queue an infill. Return the one that it replaces or that is one too many, if any."""
-        if message.background:
-            oldest = (
-                self.background.pop(next(iter(self.background))) if len(self.background) == MOST_BACKGROUND else None
-            )
-            self.background[str(message.id)] = Task(message)
-            return oldest
-        self.end_search(message.document)
-        older = self.waiting.pop(message.document, None)
-        self.waiting[message.document] = Task(message)
+        if task.in_background:
+            self.background.append(task)
+            return self.background.pop(0) if len(self.background) > MOST_BACKGROUND else None
+        document = task.document
+        assert document is not None
+        self.end_search(document)
+        older = self.waiting.pop(document, None)
+        self.waiting[document] = task
         return older
 
-    def resume(self, task: Task, request_id: int) -> None:
+    def resume(self, task: Task) -> None:
         """Queue an interrupted infill before the others in the background."""
-        self.background = {str(request_id): task, **self.background}
+        self.background.insert(0, task)
 
-    def infills(self) -> list[Task]:
-        """Return the infills that wait."""
-        return [*self.waiting.values(), *self.background.values()]
+    def unanswered(self, client: int | None = None, request_id: int | None = None) -> list[Task]:
+        """Return the infills that wait or run and have no answer; with a client and a number, only theirs."""
+        works = [*self.waiting.values(), *self.background, *([self.running] if self.running is not None else [])]
+        return [
+            work
+            for work in works
+            if isinstance(work.message, Infill)
+            and not work.withdrawn
+            and client in (None, work.client)
+            and request_id in (None, work.message.id)
+        ]
 
     def remove(self, task: Task) -> None:
-        """Remove an infill."""
-        for queue in (self.waiting, self.background):
-            for name in [name for name, other in queue.items() if other is task]:
-                del queue[name]
+        """Remove an infill or a context."""
+        for queue in (self.waiting, self.prefetching):
+            if task.document is not None and queue.get(task.document) is task:
+                del queue[task.document]
+        self.background = [other for other in self.background if other is not task]
 
-    def end_search(self, document: str) -> None:
+    def end_search(self, document: Document) -> None:
         """Remove the search at a document's older text."""
-        if self.deepening is not None and self.deepening.document == document:
-            self.deepening = None
+        if self.searching is not None and self.searching.document == document:
+            self.searching = None
 
-    def forget(self, client: str) -> None:
+    def forget(self, client: int) -> None:
         """Remove what a client that has left wanted. Its infills are cancelled one by one."""
-        for document in [document for document in self.warming if owner(document) == client]:
-            del self.warming[document]
-        if self.deepening is not None and owner(self.deepening.document) == client:
-            self.deepening = None
+        self.prefetching = {document: task for document, task in self.prefetching.items() if task.client != client}
+        if self.searching is not None and self.searching.client == client:
+            self.searching = None
         self.shares.forget(client)
 
     def clear(self) -> None:
         """Remove everything."""
-        for queue in (self.waiting, self.background, self.warming, self.counting):
+        for queue in (self.waiting, self.background, self.prefetching, self.indexing):
             queue.clear()
-        self.deepening = None
+        self.searching = None
 
 
-def client_of(task: Task) -> str:
-    """Return the client that a piece of work is for; counted texts belong to none."""
-    return "" if isinstance(task.message, Surround | Check) else owner(task.message.document)
+Name = TypeVar("Name")
 
 
-def _put(queue: dict[str, Task], name: str, task: Task, most: int) -> None:
+def _put(queue: dict[Name, Task], name: Name, task: Task, most: int) -> None:
     """Queue work. Drop the oldest if there is more than `most`."""
     queue[name] = task
     if len(queue) > most:
         del queue[next(iter(queue))]
-
-
-def gives_way(running: Work, newer: Infill) -> bool:
-    """Whether running work ends for a newer infill. Other documents' infills do not; a piece of counting is short."""
-    if isinstance(running, Infill):
-        return running.document == newer.document and not newer.background
-    return isinstance(running, Warm | Deepen | Check)
-
-
-def ends_for_text(running: Work, document: str) -> bool:
-    """Return whether running work ends for newer text of a document: what reads its older text, and any search."""
-    return isinstance(running, Deepen) or (isinstance(running, Warm) and running.document == document)
 
 
 def was_stopped(outcome: Message) -> bool:

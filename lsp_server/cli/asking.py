@@ -69,12 +69,12 @@ def ask(
     parser_for(opened.snapshot.language)  # a running server has loaded the grammar
     project = _project_near(opened.snapshot, settings)  # a running server has read this, and its worker has counted it
     outline_of_other(project.text, opened.snapshot.language)
-    deque(engine.surround(project), maxlen=0)
+    deque(engine.index_project(project), maxlen=0)
     began = now()
     path = _path_in_project(opened.snapshot)
     request = build_request(opened.snapshot, opened.place, settings, project=project, window=engine.window, path=path)
     if read_before:
-        engine.warm(request, Deadline(now() + READ_SECONDS))
+        engine.prefetch(request, Deadline(now() + READ_SECONDS))
         began = now()
     answer = engine.answer(request, Deadline(began + settings.budget_ms / 1000), watch)
     elapsed_ms = (now() - began) * 1000

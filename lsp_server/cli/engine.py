@@ -100,7 +100,7 @@ def _lines(path: Path, seen: Measured | None) -> list[str]:
     if seen is None:
         return [f"{path}: nothing answers; `infill-ls engine stop` or the next window removes it"]
     cached = f"{100 * seen.from_cache / seen.answers:.0f} % from the cache" if seen.answers else "none yet"
-    ahead = f", {100 * seen.ahead / seen.asked:.0f} % computed before" if seen.asked else ""
+    ahead = f", {100 * seen.speculative / seen.asked:.0f} % computed before" if seen.asked else ""
     middle, ninety, most = seen.latency_ms
     return [
         f"engine {seen.pid}: {seen.model or 'no model'} on {seen.device or 'no device'}, {seen.state}",

@@ -56,7 +56,7 @@ class _Engines:
         counters: dict[str, Described] = {
             "answers": ("Answered requests.", lambda each: each.answers),
             "requests": ("Requests that somebody waited for.", lambda each: each.asked),
-            "requests_ahead": ("Of these, computed before they were asked.", lambda each: each.ahead),
+            "requests_ahead": ("Of these, computed before they were asked.", lambda each: each.speculative),
             "cached_answers": ("Requests answered from the cache.", lambda each: each.from_cache),
         }
         for name, (described, value) in counters.items():

@@ -10,9 +10,9 @@ from rich.text import Text
 from infill_engine.errors import InputError
 from infill_engine.types import Reason
 from lsp_server.cli.terminal import console_of
+from lsp_server.suggestions.outcomes import ACCEPTED_LATE, CHARACTERS_SAVED, SHOWN, SHOWN_LATE, Outcome
 from lsp_server.usage import store as tally_file
 from lsp_server.usage.counters import ANSWERS, REQUESTS, SILENCE, Counts, Days, histogram, percentile, total
-from lsp_server.usage.suggestions import ACCEPTED_LATE, CHARACTERS_SAVED, SHOWN, SHOWN_LATE, Outcome
 
 BAR_WIDTH = 40
 DAYS_SHOWN = 14

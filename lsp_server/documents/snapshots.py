@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from infill_engine.text.lines import start_of
 from lsp_server.documents.syntax_tree import SyntaxTree
-from lsp_server.protocol.positions import Place, line_content, mend_surrogates
+from lsp_server.protocol.positions import Place, line_content, replace_surrogates
 
 REMEMBERED_VERSIONS = 64  # versions in which an undo or redo is recognised
 COMPARED_CHARS = 10_000  # larger replacements are not compared for common text
@@ -82,13 +82,17 @@ class Documents:
         held = self._open.get(uri)
         return None if held is None else held.snapshot
 
+    def is_newest(self, snapshot: Snapshot) -> bool:
+        """Return whether a snapshot is the newest of an open document."""
+        return self.get(snapshot.uri) is snapshot
+
     def snapshots(self) -> list[Snapshot]:
         """Return the newest snapshot of every document, most recently changed first."""
         return sorted((held.snapshot for held in self._open.values()), key=lambda s: s.version, reverse=True)
 
     def open(self, uri: str, language: str, text: str, client_version: int = 0) -> Snapshot:
         """Open a document, or reopen it with this text."""
-        lines = split_lines(mend_surrogates(text))
+        lines = split_lines(replace_surrogates(text))
         size = sum(map(len, lines))
         syntax = SyntaxTree.of(language, lines)
         snapshot = Snapshot(uri, language, next(self._versions), lines, size, syntax, client_version=client_version)
@@ -187,7 +191,7 @@ class _Applied:
 
 def _apply(old: Snapshot, change: Change, version: int) -> _Applied:
     lines = old.lines
-    text = mend_surrogates(change.text)
+    text = replace_surrogates(change.text)
     if change.start is None or change.end is None:
         return _replace_all(old, split_lines(text), version)
     start, end = sorted((change.start, change.end))

@@ -6,18 +6,18 @@ import logging
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
 import infill_engine
 from infill_engine.errors import WorkerError
-from infill_engine.serving.protocol import MAX_FRAME_BYTES, Answered, Failure, Infill, Message, decode, encode
+from infill_engine.serving.protocol import MAX_FRAME_BYTES, Message, decode, encode
 from lsp_server.settings.schema import EngineChoice
 
 EXIT_SECONDS = 1.0
-UNREAD_BYTES = 4 * 1024 * 1024  # nothing more is sent to an engine with this much unread input
+MOST_QUEUED_BYTES = 4 * 1024 * 1024  # nothing more is sent to an engine with this much unread input
 # Not the editor's folder, where a file could shadow one of our modules.
 WORKING_FOLDER = Path(infill_engine.__file__).parent.parent
 
@@ -46,27 +46,22 @@ class Link:
     pid: int
     process: asyncio.subprocess.Process | None = None
     budget_ms: float | None = None
-    asked: set[int] = field(default_factory=set)  # infills without an answer
 
     def send(self, message: Message) -> bool:
         """Send a message. Return False if the connection is closed or too much is unread."""
-        if self.writer.is_closing() or self.writer.transport.get_write_buffer_size() > UNREAD_BYTES:
+        if self.writer.is_closing() or self.writer.transport.get_write_buffer_size() > MOST_QUEUED_BYTES:
             return False
         try:
             self.writer.write(encode(message))
         except (OSError, WorkerError) as fault:
             log.warning("could not send to the worker: %s", type(fault).__name__)
             return False
-        if isinstance(message, Infill):
-            self.asked.add(message.id)
         return True
 
     async def messages(self) -> AsyncIterator[Message]:
         """Yield what the engine says until the connection ends."""
         while (payload := await read_frame_async(self.reader)) is not None:
             if (message := decode(payload)) is not None:
-                if isinstance(message, Answered | Failure):
-                    self.asked.discard(message.id)
                 yield message
 
     async def exit_code(self) -> int:

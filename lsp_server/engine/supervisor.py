@@ -8,7 +8,6 @@ A worker over pipes is this server's own. A shared engine is found by its socket
 
 import asyncio
 import logging
-from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -17,18 +16,17 @@ from infill_engine.errors import WorkerError
 from infill_engine.serving import runtime_files
 from infill_engine.serving.protocol import (
     Answered,
-    Cancel,
     Message,
     Moved,
     Shutdown,
     State,
     Status,
-    Watch,
 )
 from infill_engine.serving.runtime_files import RuntimeFolderError
 from infill_engine.types import Reason
 from lsp_server.engine import watchdog
 from lsp_server.engine.link import EXIT_SECONDS, Command, Link, start_private, worker_command
+from lsp_server.engine.requests import RequestTable
 from lsp_server.engine.shared import join_shared
 from lsp_server.engine.watchdog import Watchdog
 from lsp_server.settings.schema import EngineChoice
@@ -37,6 +35,8 @@ RESTART_SECONDS = 0.1  # after the first death; four times as long after each fu
 RESTART_SECONDS_MOST = 30.0
 HEALTHY_SECONDS = 60.0  # once a worker has been ready this long, earlier deaths are forgotten
 DEATHS = 6  # in a row; after that, only the user can restart the worker
+DIED = "The infill engine stopped unexpectedly and is being restarted."
+HUNG = "The infill engine no longer answered and is being restarted."
 ENDED_DELIBERATELY = -1000  # instead of an exit code
 # The worker's reader thread sends these even if its compute thread hangs.
 _NO_SIGN_OF_PROGRESS = (Reason.CANCELLED, Reason.SUPERSEDED)
@@ -50,23 +50,11 @@ class Listener(Protocol):
     def heard(self, message: Message) -> None:
         """Handle a message from the worker."""
 
-    def ended(self) -> None:
-        """The worker exited; its pending requests are lost."""
+    def lost(self, link: Link | None = None) -> None:
+        """Requests sent over this link will get no answer. Without a link, the worker exited: all requests are lost."""
 
-    def lost(self, request_ids: Collection[int]) -> None:
-        """These requests will get no answer."""
-
-    def moved(self) -> None:
-        """Another process of the engine is asked from now on. It knows nothing yet."""
-
-    def restarting(self, *, hung: bool) -> None:
-        """The worker died, or was killed because it hung. Another will be started."""
-
-    def unsafe(self, sentence: str) -> None:
-        """A shared engine cannot be reached safely. The sentence says what the user can do."""
-
-    def given_up(self, deaths: int) -> None:
-        """No other worker will be started after `deaths` deaths in a row; 0 if even the first could not be started."""
+    def report(self, sentence: str, status: Status | None = None) -> None:
+        """Tell the user what has happened to the engine, and its new status if that has changed."""
 
 
 @dataclass(eq=False)
@@ -74,11 +62,12 @@ class WorkerProcess:
     """Runs one worker at a time, for the engine passed to `start`."""
 
     listener: Listener
+    requests: RequestTable
     command: Command = worker_command
     shared: bool = False  # with the other windows of this user, where the system has Unix sockets
     deaths: int = 0  # of workers, in a row
     _supervision: "asyncio.Task[None] | None" = None
-    _link: Link | None = None
+    link: Link | None = None  # over which messages are sent now
     _leaving: "dict[Link, asyncio.Task[int]]" = field(default_factory=dict)  # they still have to answer
     _ready_since: float | None = None  # seconds of `deadline.now`; None if the worker has not been ready yet
     _watchdog: Watchdog = field(default_factory=Watchdog)
@@ -88,12 +77,12 @@ class WorkerProcess:
     @property
     def pid(self) -> int | None:
         """The process id, or None if no worker runs."""
-        return None if self._link is None else self._link.pid
+        return None if self.link is None else self.link.pid
 
     @property
     def budget_ms(self) -> float | None:
         """The budget that a shared engine was started with, which may not be the one that was asked for."""
-        return None if self._link is None else self._link.budget_ms
+        return None if self.link is None else self.link.budget_ms
 
     @property
     def running(self) -> bool:
@@ -123,7 +112,7 @@ class WorkerProcess:
 
     async def end(self) -> None:
         """End the engine itself, so that the next start loads it anew. Its other clients find the new one."""
-        link = self._link
+        link = self.link
         if self.shared and link is not None:
             link.send(Shutdown())
             if not await link.has_ended(2 * EXIT_SECONDS):
@@ -131,16 +120,9 @@ class WorkerProcess:
                 await link.has_ended(EXIT_SECONDS)
         await self.stop()
 
-    def send(self, message: Message) -> bool:
-        """Send a message. Return False if no worker runs or it has too much unread input."""
-        link = self._link
-        if isinstance(message, Cancel | Watch):
-            link = next((old for old in self._leaving if message.id in old.asked), link)
-        return link is not None and link.send(message)
-
     def missed(self) -> None:
         """A deadline passed without an answer: check whether the worker still works."""
-        if self._link is not None and self._ready_since is not None:
+        if self.link is not None and self._ready_since is not None:
             self._watchdog.missed(now())
             if self._looking is None:
                 self._look_later()
@@ -155,10 +137,17 @@ class WorkerProcess:
             self.deaths = 1 if self._ready_seconds > HEALTHY_SECONDS else self.deaths + 1
             log.warning("the worker ended with code %s", code)
             if self.deaths >= DEATHS or code is None:
-                self.listener.given_up(0 if code is None and self.deaths == 1 else self.deaths)
+                self._give_up(choice, started=code is not None or self.deaths > 1)
                 return
-            self.listener.restarting(hung=self._hung)
+            restarting = Status(State.LOADING, "restarting", 0.0, choice.model, choice.device)
+            self.listener.report(HUNG if self._hung else DIED, restarting)
             await asyncio.sleep(min(RESTART_SECONDS_MOST, RESTART_SECONDS * 4 ** (self.deaths - 1)))
+
+    def _give_up(self, choice: EngineChoice, *, started: bool) -> None:
+        """Tell the user that no worker will be started unless they ask for it."""
+        how = f"stopped {self.deaths} times in a row" if started else "could not be started"
+        advice = f"The infill engine {how}. See the server's log, then run the command infill.restartEngine."
+        self.listener.report(advice, Status(State.FAILED, advice, 0.0, choice.model, choice.device))
 
     async def _open(self, choice: EngineChoice) -> Link | int | None:
         """Return a link; a code if another attempt may succeed; None if not."""
@@ -167,7 +156,7 @@ class WorkerProcess:
             return await (join_shared(choice, self.command) if shared else start_private(self.command(choice)))
         except RuntimeFolderError as fault:
             log.warning("%s", fault)
-            self.listener.unsafe(str(fault))
+            self.listener.report(str(fault))
             return None
         except (WorkerError, OSError) as fault:
             log.warning("could not start the worker: %s", fault if isinstance(fault, WorkerError) else fault.strerror)
@@ -181,7 +170,7 @@ class WorkerProcess:
         link = await self._open(choice)
         if not isinstance(link, Link):
             return link
-        self._link = link
+        self.link = link
         self._hung = False
         # An engine that took too long before gets more time: it may be slow rather than hung.
         self._watchdog = Watchdog(watchdog.PATIENCE_SECONDS * 2**self.deaths)
@@ -189,20 +178,20 @@ class WorkerProcess:
         try:
             while True:
                 moved: asyncio.Future[tuple[Link, Status]] = asyncio.get_running_loop().create_future()
-                reading = asyncio.create_task(self._read(self._link, choice, moved))
+                reading = asyncio.create_task(self._read(self.link, choice, moved))
                 await asyncio.wait((reading, moved), return_when=asyncio.FIRST_COMPLETED)
                 if not moved.done():
                     return reading.result()
                 self._move(reading, *moved.result())
         finally:
-            link, self._link = self._link, None
+            link, self.link = self.link, None
             if self._looking is not None:
                 self._looking.cancel()
                 self._looking = None
             for task in (reading, *self._leaving.values()):
                 if task is not None:
                     task.cancel()
-            self.listener.ended()
+            self.listener.lost()
             await link.close()
 
     async def _read(self, link: Link, choice: EngineChoice, moved: "asyncio.Future[tuple[Link, Status]]") -> int:
@@ -212,20 +201,20 @@ class WorkerProcess:
             async for message in link.messages():
                 if isinstance(message, Moved):
                     search = asyncio.create_task(self._find_successor(choice, moved))
-                elif self._link is link:
+                elif self.link is link:
                     farewell = farewell or isinstance(message, Shutdown)
                     self._receive(message)
                 elif not isinstance(message, Status):
                     self.listener.heard(message)
-                if self._link is not link and not link.asked:
+                if self.link is not link and not self.requests.unanswered(link):
                     break
             return ENDED_DELIBERATELY if farewell else await link.exit_code()
         finally:
             if search is not None:
                 search.cancel()
-            if self._link is not link:
+            if self.link is not link:
                 self._leaving.pop(link, None)
-                self.listener.lost(link.asked)
+                self.listener.lost(link)
                 await link.close()
 
     async def _find_successor(self, choice: EngineChoice, moved: "asyncio.Future[tuple[Link, Status]]") -> None:
@@ -244,13 +233,12 @@ class WorkerProcess:
 
     def _move(self, reading: "asyncio.Task[int]", link: Link, status: Status) -> None:
         """Send everything to the successor from now on. The old process answers what it was asked."""
-        old, self._link = self._link, link
+        old, self.link = self.link, link
         assert old is not None
         self._leaving[old] = reading
-        if not old.asked:
+        if not self.requests.unanswered(old):
             reading.cancel()
         self._watchdog = Watchdog(watchdog.PATIENCE_SECONDS * 2**self.deaths)
-        self.listener.moved()
         self._receive(status)
 
     def _receive(self, message: Message) -> None:
@@ -270,11 +258,11 @@ class WorkerProcess:
 
     def _look(self) -> None:
         self._looking = None
-        if self._link is None:
+        if self.link is None:
             return
         if self._watchdog.hangs(now()):
             log.warning("the worker has not answered %d requests and is ended", self._watchdog.misses)
             self._hung = True
-            self._link.kill()
+            self.link.kill()
         elif self._watchdog.misses:
             self._look_later()

@@ -19,21 +19,22 @@ from lsp_server.protocol.messages import CandidatesParams, accepted_command
 from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.session import Session
 from lsp_server.settings.schema import MOST_CANDIDATES
-from lsp_server.suggestions.completions import Insertion, Reply, answer_request
+from lsp_server.suggestions.completions import CompletionRequest, Insertion, Reply
 
 
-async def candidates(session: Session, params: CandidatesParams) -> dict[str, object]:
+async def candidates(session: Session, params: CandidatesParams, arrived: float) -> dict[str, object]:
     """Always answer by the deadline. Raises JsonRpcInvalidParams for a range over several lines."""
     span = params.range
     if span is not None and span.start.line != span.end.line:
         raise JsonRpcInvalidParams("range has to begin and end on one line; leave it out to insert at the position")
-    wanted = session.settings.candidates if params.candidates is None else params.candidates
+    wanted = session.workspace.settings.candidates if params.candidates is None else params.candidates
     wanted = min(max(1, wanted), MOST_CANDIDATES)
     token = params.partial_result_token
-    snapshot = session.documents.get(params.text_document.uri)
-    insertion = None if snapshot is None else _insertion(snapshot, params, session.encoding)
+    snapshot = session.workspace.documents.get(params.text_document.uri)
+    insertion = None if snapshot is None else _insertion(snapshot, params, session.client.can.encoding)
     on_preview = None if token is None else _shower(session, token)
-    reply = await answer_request(session, insertion, invoked=True, unsure=True, least=wanted, on_preview=on_preview)
+    asked = CompletionRequest(insertion, arrived, invoked=True, unsure=True, least=wanted, on_preview=on_preview)
+    reply = await session.completions.answer(asked)
     return _result(session, insertion, reply, wanted)
 
 
@@ -50,7 +51,7 @@ def _result(session: Session, insertion: Insertion | None, reply: Reply, wanted:
     answer, snapshot = reply.answer, None if insertion is None else insertion.snapshot
     items: list[dict[str, object]] = []
     if snapshot is not None and insertion is not None:
-        span = to_span(snapshot.lines, insertion.start, insertion.end, session.encoding)
+        span = to_span(snapshot.lines, insertion.start, insertion.end, session.client.can.encoding)
         items = [
             {
                 "insertText": candidate.text,
@@ -68,7 +69,7 @@ def _result(session: Session, insertion: Insertion | None, reply: Reply, wanted:
         "candidates": items,
         "reason": None if answer.reason is None else answer.reason.value,
         "elapsedMs": round(reply.elapsed_ms, 1),
-        "budgetMs": session.settings.budget_ms,
+        "budgetMs": session.workspace.settings.budget_ms,
         "model": status["model"],
         "device": status["device"],
         "version": None if snapshot is None else snapshot.client_version,

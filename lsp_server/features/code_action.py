@@ -17,7 +17,6 @@ from infill_engine.budget.deadline import now
 from infill_engine.serving.protocol import State
 from lsp_server.documents.snapshots import Snapshot, text_between
 from lsp_server.protocol.positions import to_place, to_span
-from lsp_server.protocol.wire import arrived
 from lsp_server.session import Session
 from lsp_server.suggestions.alternatives.offers import LEAST_LEFT, Edit, Offer, offers_for
 from lsp_server.suggestions.alternatives.targets import Span, Target, Targets, targets_at
@@ -34,15 +33,15 @@ NONE_FOUND = "There is no alternative that the model finds likely enough. A larg
 log = logging.getLogger(__name__)
 
 
-async def code_action(session: Session, params: types.CodeActionParams) -> list[types.CodeAction]:
+async def code_action(session: Session, params: types.CodeActionParams, arrived: float) -> list[types.CodeAction]:
     """Return the actions at a range. Never raises, and answers by the deadline."""
-    began = arrived()
-    due = began + session.settings.rewrite_budget_ms / 1000 - REPLY_SECONDS
-    snapshot = session.documents.get(params.text_document.uri)
+    due = arrived + session.workspace.settings.rewrite_budget_ms / 1000 - REPLY_SECONDS
+    snapshot = session.workspace.documents.get(params.text_document.uri)
     asked = params.context.trigger_kind is not types.CodeActionTriggerKind.Automatic
     wanted = {kind for kind in (REWRITE, FIX) if _wants(params.context.only, kind)}
-    if snapshot is None or session.refusal(snapshot) is not None or not wanted:
+    if snapshot is None or session.requests.refusal(snapshot) is not None or not wanted:
         return []
+    session.prefetch.read_project(snapshot)
     try:
         targets = _targets(session, snapshot, params)
         if not asked:
@@ -55,32 +54,31 @@ async def code_action(session: Session, params: types.CodeActionParams) -> list[
         frames = "".join(traceback.format_tb(fault.__traceback__))
         log.error("a request for alternatives failed: %s\n%s", type(fault).__name__, frames)
         return []
-    if session.documents.get(snapshot.uri) is not snapshot:
+    if not session.workspace.documents.is_newest(snapshot):
         return []
-    if actions or not params.context.only or not session.shows_disabled:
+    if actions or not params.context.only or not session.client.can.shows_disabled:
         return actions
     # The user wants a refactoring or a fix, and should hear why there is none.
     loading = session.engine.status.state is State.LOADING
     return [_refused(targets.refusal or (LOADING if loading else NONE_FOUND), wanted)]
 
 
-async def resolve(session: Session, action: types.CodeAction) -> types.CodeAction:
+async def resolve(session: Session, action: types.CodeAction, arrived: float) -> types.CodeAction:
     """Return the action with its edit. Raises JsonRpcException if the document has changed, or nothing was found."""
     if action.edit is not None:
         return action
-    began = arrived()
     data = action.data if isinstance(action.data, Mapping) else {}
-    snapshot = session.documents.get(str(data.get("uri")))
+    snapshot = session.workspace.documents.get(str(data.get("uri")))
     if snapshot is None or data.get("version") != snapshot.client_version:
         raise JsonRpcException(CHANGED, CONTENT_MODIFIED)
     edits = _read_edits(data)
     if edits is None:
-        due = began + session.settings.rewrite_budget_ms / 1000 - REPLY_SECONDS
+        due = arrived + session.workspace.settings.rewrite_budget_ms / 1000 - REPLY_SECONDS
         offers = await _again(session, snapshot, data, due)
         if not offers:
             raise JsonRpcException(NONE_FOUND, REQUEST_FAILED)
         edits = offers[0].edits
-    if session.documents.get(snapshot.uri) is not snapshot or not _still_there(snapshot, edits):
+    if not session.workspace.documents.is_newest(snapshot) or not _still_there(snapshot, edits):
         raise JsonRpcException(CHANGED, CONTENT_MODIFIED)
     action.edit = workspace_edit(session, snapshot, edits)
     return action
@@ -93,8 +91,10 @@ def kind_of(target: Target) -> str:
 
 def workspace_edit(session: Session, snapshot: Snapshot, edits: Sequence[Edit]) -> types.WorkspaceEdit:
     """Return the edits for this version of the document, if the client can be told of versions."""
-    changes = [types.TextEdit(to_span(snapshot.lines, *edit.span, session.encoding), edit.new) for edit in edits]
-    if not session.takes_document_changes:
+    changes = [
+        types.TextEdit(to_span(snapshot.lines, *edit.span, session.client.can.encoding), edit.new) for edit in edits
+    ]
+    if not session.client.can.takes_document_changes:
         return types.WorkspaceEdit(changes={snapshot.uri: changes})
     document = types.OptionalVersionedTextDocumentIdentifier(snapshot.uri, snapshot.client_version)
     return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(document, list(changes))])
@@ -111,7 +111,7 @@ async def _computed(
         if number and due - now() < LEAST_LEFT * whole:
             actions.append(_later(session, snapshot, target, params))
             continue
-        for offer in await offers_for(session, snapshot, target, due):
+        for offer in await offers_for(session.requests, snapshot, target, due):
             if offer.edits not in seen:
                 seen.add(offer.edits)
                 actions.append(_action(session, snapshot, offer, params))
@@ -124,7 +124,9 @@ def _targets(session: Session, snapshot: Snapshot, params: types.CodeActionParam
 
 
 def _span(session: Session, snapshot: Snapshot, span: types.Range) -> Span:
-    start, end = sorted(to_place(snapshot.lines, place, session.encoding) for place in (span.start, span.end))
+    start, end = sorted(
+        to_place(snapshot.lines, place, session.client.can.encoding) for place in (span.start, span.end)
+    )
     return start, end
 
 
@@ -144,7 +146,7 @@ def _action(session: Session, snapshot: Snapshot, offer: Offer, params: types.Co
     data = {**_data(snapshot), "id": offer.id_in(snapshot), "edits": edits, "gain": gain}
     action = _titled(f"{verb} {offer.target.label}: {offer.preview}", offer.target, params)
     action.data = data
-    if not session.resolves_edits:
+    if not session.client.can.resolves_edits:
         action.edit = workspace_edit(session, snapshot, offer.edits)
     return action
 
@@ -163,7 +165,7 @@ def _later(session: Session, snapshot: Snapshot, target: Target, params: types.C
         "repeats": target.repeats,
         "severalLines": target.several_lines,
     }
-    if not session.resolves_edits:
+    if not session.client.can.resolves_edits:
         action.disabled = types.CodeActionDisabled("The editor cannot ask for an edit when an action is chosen.")
     return action
 
@@ -202,7 +204,7 @@ async def _again(session: Session, snapshot: Snapshot, data: Mapping[str, Any], 
         raise JsonRpcException(CHANGED, CONTENT_MODIFIED) from fault
     if not spans or not all(_is_in(snapshot, span) for span in spans):
         raise JsonRpcException(CHANGED, CONTENT_MODIFIED)
-    return await offers_for(session, snapshot, target, due)
+    return await offers_for(session.requests, snapshot, target, due)
 
 
 def _read_span(span: Mapping[str, Any]) -> Span:

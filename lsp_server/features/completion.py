@@ -16,7 +16,7 @@ from lsp_server.protocol.messages import accepted_command
 from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.session import Session
 from lsp_server.settings.schema import Fallback, read_settings
-from lsp_server.suggestions.completions import OVERTAKEN, Insertion, answer_request
+from lsp_server.suggestions.completions import OVERTAKEN, CompletionRequest, Insertion
 
 CUT_OFF = " …"
 
@@ -38,23 +38,23 @@ def register(session: Session) -> None:
     feature(types.TEXT_DOCUMENT_COMPLETION, options)(partial(completion, session))
 
 
-async def completion(session: Session, params: types.CompletionParams) -> types.CompletionList | None:
+async def completion(session: Session, params: types.CompletionParams, arrived: float) -> types.CompletionList | None:
     """Always answer by the deadline. Returns null for a request that was cancelled or superseded."""
-    if session.settings.completion_fallback is Fallback.NEVER:
+    if session.workspace.settings.completion_fallback is Fallback.NEVER:
         return _list([])
-    snapshot, context = session.documents.get(params.text_document.uri), params.context
+    snapshot, context = session.workspace.documents.get(params.text_document.uri), params.context
     if snapshot is not None and _is_foreign_trigger(snapshot, context):
         return _list([])
     # Some clients send Invoked for every identifier, too. None of them requests after a deletion unless told to.
     invoked = context is None or context.trigger_kind is types.CompletionTriggerKind.Invoked
     insertion = None
     if snapshot is not None:
-        place = to_place(snapshot.lines, params.position, session.encoding)
+        place = to_place(snapshot.lines, params.position, session.client.can.encoding)
         insertion = Insertion(snapshot, place, place)
-    reply = await answer_request(session, insertion, invoked=invoked, unsure=False)
+    reply = await session.completions.answer(CompletionRequest(insertion, arrived, invoked, unsure=False))
     if reply.answer.reason in OVERTAKEN:
         return None
-    return _list([] if insertion is None else _items(insertion, reply.answer.candidates, session.encoding))
+    return _list([] if insertion is None else _items(insertion, reply.answer.candidates, session.client.can.encoding))
 
 
 def _is_foreign_trigger(snapshot: Snapshot, context: types.CompletionContext | None) -> bool:

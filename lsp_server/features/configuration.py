@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from lsprotocol import types
 
 from lsp_server.project.excludes import bad_patterns
+from lsp_server.project.text import ProjectText
 from lsp_server.session import Session
 from lsp_server.settings.file import over, read_file
 from lsp_server.settings.schema import SECTION, SETTINGS, Fallback, read_settings
@@ -21,25 +22,25 @@ def did_change_configuration(session: Session, params: types.DidChangeConfigurat
     """Apply the settings that were sent. If the client only reports that something changed, request its settings."""
     told = _told(params.settings)
     if told is not None:
-        session.in_background(apply_options(session, told))
-    elif session.can_pull_settings:
-        session.in_background(pull_settings(session))
+        session.background.start(apply_options(session, told))
+    elif session.client.can.sends_settings:
+        session.background.start(pull_settings(session))
 
 
 async def pull_settings(session: Session) -> None:
     """Request the client's settings and apply them, unless it sends newer ones first. Meanwhile, use the known ones."""
-    known = session.told_options
+    known = session.client.later_options
     item = types.ConfigurationItem(section=SECTION)
     reply = session.protocol.send_request_async(types.WORKSPACE_CONFIGURATION, types.ConfigurationParams(items=[item]))
     # Not wait_for, which would cancel the request; the late answer would then have no receiver.
     done, _ = await asyncio.wait((reply,), timeout=PULL_SECONDS)
     if not done:
-        await apply_options(session, session.told_options)
+        await apply_options(session, session.client.later_options)
         await asyncio.wait((reply,))
-    if session.told_options is not known:
+    if session.client.later_options is not known:
         return
     refused = reply.cancelled() or reply.exception() is not None
-    await apply_options(session, session.told_options if refused else _first(reply.result()))
+    await apply_options(session, session.client.later_options if refused else _first(reply.result()))
 
 
 async def apply_options(session: Session, told: object) -> None:
@@ -48,26 +49,27 @@ async def apply_options(session: Session, told: object) -> None:
 
     A setting that the client sent before and omits now was removed by the user.
     """
-    session.told_options = told
-    first = session.first_options
+    session.client.later_options = told
+    first = session.client.first_options
     options = {**first, **told} if isinstance(first, Mapping) and isinstance(told, Mapping) else told or first
     own, unusable = read_file()
     if unusable:
-        session.warn_once(unusable)
+        session.reporter.warn_once(unusable)
     settings, warnings = read_settings(over(own, options))
     wrong = tuple(
         f"infill-ls: the pattern {pattern!r} in excludes is not .gitignore syntax and is ignored."
         for pattern in bad_patterns(settings.excludes)
     )
     for warning in (*warnings, *wrong):
-        session.warn_once(warning)
-    if settings.completion_fallback is Fallback.ALWAYS and not session.offers_completion:
-        session.warn_once(TOO_LATE)
-    before, session.settings = session.settings, settings
+        session.reporter.warn_once(warning)
+    if settings.completion_fallback is Fallback.ALWAYS and not session.client.offers_completion:
+        session.reporter.warn_once(TOO_LATE)
+    workspace = session.workspace
+    before, workspace.settings = workspace.settings, settings
     if settings.excludes != before.excludes:
-        session.forget_project()
-    session.engine.takes_late = session.takes_late_answers and settings.late_answers
-    if not session.initialized:
+        workspace.project = ProjectText()
+    session.engine.takes_late = session.client.can.takes_late_answers and settings.late_answers
+    if not session.client.initialized:
         return
     if not settings.enable:
         await session.engine.stop()

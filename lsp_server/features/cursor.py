@@ -12,8 +12,8 @@ from lsp_server.session import Session
 
 def cursor(session: Session, params: CursorParams) -> None:
     """Read ahead at the place. Documents that are not completed are ignored."""
-    snapshot = session.documents.get(params.text_document.uri)
+    snapshot = session.workspace.documents.get(params.text_document.uri)
     if snapshot is not None and params.version in (None, snapshot.client_version):
-        place = to_place(snapshot.lines, params.position, session.encoding)
+        place = to_place(snapshot.lines, params.position, session.client.can.encoding)
         session.next_edits.rests(snapshot.uri, place[0])
-        session.cursor_rests(snapshot, place)
+        session.prefetch.cursor_rested(snapshot, place)

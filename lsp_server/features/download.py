@@ -9,6 +9,7 @@ The client cancels by `window/workDoneProgress/cancel`. What has come is kept, a
 
 import asyncio
 import json
+import sys
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Mapping
 from typing import Any
@@ -23,13 +24,14 @@ from lsp_server.engine.link import WORKING_FOLDER
 from lsp_server.protocol.progress import ProgressBar
 from lsp_server.session import Session
 
+BUILDER = (sys.executable, "-m", "lsp_server.cli.models.building")  # fetches the default model
 TITLE = "Downloading the infill model"
 DONE, FAILED, CANCELLED = "done", "failed", "cancelled"
 
 
 def missing_model(session: Session) -> dict[str, object] | None:
     """Return what would be fetched, and the folder where the file may be put by hand; None if nothing is missing."""
-    if session.settings.engine.model != DEFAULT or find_trunk(trunk_folder()).folder is not None:
+    if session.workspace.settings.engine.model != DEFAULT or find_trunk(trunk_folder()).folder is not None:
         return None
     return {
         "file": source.SOURCE.file,
@@ -44,7 +46,7 @@ async def download_model(session: Session, *arguments: object) -> dict[str, str]
     if session.downloading is not None:
         return {"outcome": FAILED, "message": "The default model is being downloaded already."}
     bar = ProgressBar(session.protocol, TITLE, _token(arguments), cancellable=True)
-    session.downloading = (bar.token, asyncio.ensure_future(_run(session, bar)))
+    session.downloading = (bar.token, asyncio.ensure_future(_run(bar)))
     try:
         outcome, message = await session.downloading[1]
     except asyncio.CancelledError:
@@ -52,7 +54,7 @@ async def download_model(session: Session, *arguments: object) -> dict[str, str]
     finally:
         session.downloading = None
     bar.end(message)
-    if outcome == DONE and session.settings.enable and session.engine.choice.model == DEFAULT:
+    if outcome == DONE and session.workspace.settings.enable and session.engine.choice.model == DEFAULT:
         await session.engine.renew()
     return {"outcome": outcome, "message": message}
 
@@ -63,11 +65,11 @@ def did_cancel_progress(session: Session, params: types.WorkDoneProgressCancelPa
         session.downloading[1].cancel()
 
 
-async def _run(session: Session, bar: ProgressBar) -> tuple[str, str]:
+async def _run(bar: ProgressBar) -> tuple[str, str]:
     """Start the process that fetches and builds, and follow it. Return how it ended, with a sentence for the user."""
     last: Mapping[str, Any] = {}
     try:
-        child = await asyncio.create_subprocess_exec(*session.builder, stdin=DEVNULL, stdout=PIPE, cwd=WORKING_FOLDER)
+        child = await asyncio.create_subprocess_exec(*BUILDER, stdin=DEVNULL, stdout=PIPE, cwd=WORKING_FOLDER)
     except OSError as fault:
         return FAILED, f"The download could not be started: {fault.strerror}."
     assert child.stdout is not None

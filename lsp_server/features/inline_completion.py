@@ -6,12 +6,11 @@ from lsp_server.documents.snapshots import Snapshot
 from lsp_server.protocol.messages import accepted_command
 from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.session import Session
-from lsp_server.suggestions.completions import OVERTAKEN, Insertion, answer_request
-from lsp_server.suggestions.late_answers import late_watch, was_told
+from lsp_server.suggestions.completions import OVERTAKEN, CompletionRequest, Insertion
 
 
 async def inline_completion(
-    session: Session, params: types.InlineCompletionParams
+    session: Session, params: types.InlineCompletionParams, arrived: float
 ) -> types.InlineCompletionList | None:
     """Always answer by the deadline. Returns null for a request that was cancelled or superseded.
 
@@ -20,22 +19,22 @@ async def inline_completion(
     document.
     """
     invoked = params.context.trigger_kind is types.InlineCompletionTriggerKind.Invoked
-    snapshot = session.documents.get(params.text_document.uri)
-    insertion = None if snapshot is None else _insertion(snapshot, params, session.encoding)
+    snapshot = session.workspace.documents.get(params.text_document.uri)
+    insertion = None if snapshot is None else _insertion(snapshot, params, session.client.can.encoding)
     if snapshot is None or insertion is None:
-        await answer_request(session, None, invoked=invoked, unsure=invoked)
+        await session.completions.answer(CompletionRequest(None, arrived, invoked, unsure=invoked))
         return types.InlineCompletionList(items=[])
-    told = was_told(session, insertion)
+    told = session.late_answers.was_told(insertion)
     invoked = invoked or bool(told)
-    watch = late_watch(session, insertion, params.position, invoked=invoked)
-    reply = await answer_request(
-        session, insertion, invoked=invoked, unsure=invoked, on_late=watch, late=told is not None
+    listener = session.late_answers.listener(insertion, params.position, invoked=invoked)
+    reply = await session.completions.answer(
+        CompletionRequest(insertion, arrived, invoked, unsure=invoked, late=told is not None, on_late=listener)
     )
     if reply.answer.reason in OVERTAKEN:
         return None
-    if watch is not None:
-        watch.replied(reply)
-    span = to_span(snapshot.lines, insertion.start, insertion.end, session.encoding)
+    if listener is not None:
+        listener.replied(reply)
+    span = to_span(snapshot.lines, insertion.start, insertion.end, session.client.can.encoding)
     return types.InlineCompletionList(
         items=[
             types.InlineCompletionItem(

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from lsprotocol import types
-from pygls.capabilities import get_capability
 
+from lsp_server.client_state import Capabilities
 from lsp_server.features import completion
 from lsp_server.features.configuration import apply_options, pull_settings, section_of
-from lsp_server.protocol.messages import LATE_ANSWERS
 from lsp_server.protocol.uris import path_of
 from lsp_server.session import Session
 from lsp_server.settings.schema import SECTION
@@ -20,41 +19,32 @@ LOOK_SECONDS = 2.0  # how often to check that the client still runs
 
 def initialize(session: Session, params: types.InitializeParams) -> None:
     """Store the client's capabilities and options. Nothing starts before `initialized`."""
-    session.encoding = session.encoding_agreed()
-    capabilities = params.capabilities
-    session.reporter.shows_progress = bool(get_capability(capabilities, "window.work_done_progress"))
-    session.can_pull_settings = bool(get_capability(capabilities, "workspace.configuration"))
-    session.can_register_settings = bool(
-        get_capability(capabilities, "workspace.did_change_configuration.dynamic_registration")
-    )
-    session.takes_document_changes = bool(get_capability(capabilities, "workspace.workspace_edit.document_changes"))
-    session.shows_disabled = bool(get_capability(capabilities, "text_document.code_action.disabled_support"))
-    resolved = get_capability(capabilities, "text_document.code_action.resolve_support.properties")
-    session.resolves_edits = "edit" in (resolved or ())
-    experimental = capabilities.experimental
-    session.takes_late_answers = isinstance(experimental, Mapping) and experimental.get(LATE_ANSWERS) is True
-    session.roots = _paths(params.workspace_folders or [types.WorkspaceFolder(params.root_uri or "", "")])
-    session.client_process = params.process_id or 0
+    client, agreed = session.client, session.protocol.workspace.position_encoding
+    client.can = Capabilities.of(params.capabilities, str(getattr(agreed, "value", agreed)))
+    client.process = params.process_id or 0
+    session.reporter.shows_progress = client.can.shows_progress
+    session.workspace.roots = _paths(params.workspace_folders or [types.WorkspaceFolder(params.root_uri or "", "")])
     options = params.initialization_options
     if isinstance(options, Mapping):
         options = section_of(options)
-    session.first_options = options
-    session.offers_completion = completion.is_wanted(capabilities, options)
-    if session.offers_completion:
+    client.first_options = options
+    client.offers_completion = completion.is_wanted(params.capabilities, options)
+    if client.offers_completion:
         completion.register(session)
 
 
 def initialized(session: Session, _params: types.InitializedParams) -> None:
     """Read the settings, then start the engine with the chosen model."""
-    session.in_background(_begin(session))
-    if session.client_process:
-        session.in_background(_leave_with(session))
+    session.background.start(_begin(session))
+    if session.client.process:
+        session.background.start(_leave_with(session))
 
 
 def did_change_workspace_folders(session: Session, params: types.DidChangeWorkspaceFoldersParams) -> None:
     """Match excluded paths inside the workspace folders that are open now."""
     removed = {path_of(folder.uri) for folder in params.event.removed}
-    session.roots = (*(root for root in session.roots if root not in removed), *_paths(params.event.added))
+    workspace = session.workspace
+    workspace.roots = (*(root for root in workspace.roots if root not in removed), *_paths(params.event.added))
 
 
 def _paths(folders: Iterable[types.WorkspaceFolder]) -> tuple[str, ...]:
@@ -67,19 +57,19 @@ async def shutdown(session: Session, *_params: object) -> None:
 
 
 async def _begin(session: Session) -> None:
-    await apply_options(session, session.told_options)
-    session.initialized = True
-    if session.can_register_settings:
+    await apply_options(session, session.client.later_options)
+    session.client.initialized = True
+    if session.client.can.registers_settings:
         registration = types.Registration(
             id="infill-settings",
             method=types.WORKSPACE_DID_CHANGE_CONFIGURATION,
             register_options=types.DidChangeConfigurationRegistrationOptions(section=SECTION),
         )
-        session.in_background(_register(session, registration))
-    if session.can_pull_settings:
+        session.background.start(_register(session, registration))
+    if session.client.can.sends_settings:
         await pull_settings(session)
     else:
-        await apply_options(session, session.told_options)
+        await apply_options(session, session.client.later_options)
     gc.freeze()  # a full collection of what has been loaded takes 20 to 80 ms, for which an answer would wait
 
 
@@ -88,13 +78,13 @@ async def _leave_with(session: Session) -> None:
     import psutil
 
     try:
-        process = psutil.Process(session.client_process)  # stores the start time too, in case the id is reused
+        process = psutil.Process(session.client.process)  # stores the start time too, in case the id is reused
     except (psutil.Error, ValueError, OverflowError):
         return  # the client runs elsewhere, for example outside our container
     with suppress(psutil.NoSuchProcess):
         while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
             await asyncio.sleep(LOOK_SECONDS)
-    session.client_left.set()
+    session.client.left.set()
 
 
 async def _register(session: Session, registration: types.Registration) -> None:

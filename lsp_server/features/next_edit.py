@@ -12,27 +12,25 @@ import attrs
 from infill_engine.budget.deadline import now
 from infill_engine.edits.types import NoEditReason
 from lsp_server.documents.snapshots import Snapshot
+from lsp_server.protocol.next_edit_messages import NextEditParams, SettledParams, accept_command, read_arguments
 from lsp_server.protocol.positions import to_place, to_span
-from lsp_server.protocol.wire import arrived
 from lsp_server.session import Session
 from lsp_server.suggestions.next_edits.bursts import offset, place_at
-from lsp_server.suggestions.next_edits.messages import NextEditParams, SettledParams, accept_command, read_arguments
 from lsp_server.suggestions.next_edits.shown import Held
 from lsp_server.suggestions.next_edits.tracker import Found
 
 log = logging.getLogger(__name__)
 
 
-async def next_edit(session: Session, params: NextEditParams) -> dict[str, object]:
+async def next_edit(session: Session, params: NextEditParams, arrived: float) -> dict[str, object]:
     """Return all proposals, or the reason why there are none. Never raises."""
-    began = arrived()
     found = await _found(session, params)
     snapshot = found.snapshot
     return {
         "proposals": [_proposal(session, snapshot, held) for held in found.held] if snapshot is not None else [],
         "reason": None if found.reason is None else found.reason.value,
         "version": None if snapshot is None else snapshot.client_version,
-        "elapsedMs": round((now() - began) * 1000, 1),
+        "elapsedMs": round((now() - arrived) * 1000, 1),
     }
 
 
@@ -78,18 +76,18 @@ def dismissed(session: Session, *arguments: object) -> None:
 async def _found(session: Session, params: NextEditParams) -> Found:
     # Read before the first await, because the document may change afterwards.
     uri = params.text_document.uri
-    snapshot = session.documents.get(uri)
-    if not session.settings.next_edits:
+    snapshot = session.workspace.documents.get(uri)
+    if not session.workspace.settings.next_edits:
         return Found(snapshot, reason=NoEditReason.DISABLED)
-    reason = session.refusal(snapshot)
+    reason = session.requests.refusal(snapshot)
     if snapshot is None or reason is not None:
         return Found(snapshot, reason=NoEditReason(reason.value) if reason is not None else NoEditReason.UNSUPPORTED)
     if params.version not in (None, snapshot.client_version):
         return Found(snapshot, reason=NoEditReason.STALE)
-    place = to_place(snapshot.lines, params.position, session.encoding)
+    place = to_place(snapshot.lines, params.position, session.client.can.encoding)
     try:
         return await session.next_edits.ask(
-            snapshot, offset(snapshot.lines, place), place[0], lambda: session.documents.get(uri) is snapshot
+            snapshot, offset(snapshot.lines, place), place[0], lambda: session.workspace.documents.is_newest(snapshot)
         )
     except asyncio.CancelledError:
         return Found(snapshot, reason=NoEditReason.CANCELLED)
@@ -113,7 +111,9 @@ def _edits(session: Session, snapshot: Snapshot, held: Held) -> list[dict[str, o
     lines = snapshot.lines
     return [
         {
-            "range": to_span(lines, place_at(lines, edit.span.start), place_at(lines, edit.span.end), session.encoding),
+            "range": to_span(
+                lines, place_at(lines, edit.span.start), place_at(lines, edit.span.end), session.client.can.encoding
+            ),
             "oldText": edit.span.text,
             "newText": edit.new,
         }

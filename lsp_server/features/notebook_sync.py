@@ -14,19 +14,19 @@ SYNC = types.NotebookDocumentSyncOptions([types.NotebookDocumentFilterWithNotebo
 
 def did_open(session: Session, params: types.DidOpenNotebookDocumentParams) -> None:
     """Store the cells. They are read once the cursor rests in one: a notebook may have hundreds."""
-    session.notebooks.open(params.notebook_document.uri, _cells(params.notebook_document.cells))
+    session.workspace.notebooks.open(params.notebook_document.uri, _cells(params.notebook_document.cells))
     for document in params.cell_text_documents:
         text_sync.opened(session, document)
 
 
-def did_change(session: Session, params: types.DidChangeNotebookDocumentParams) -> None:
+def did_change(session: Session, params: types.DidChangeNotebookDocumentParams, arrived: float) -> None:
     """Apply changes to the order of the cells, then those to their text."""
     changes = params.change.cells
     if changes is None:
         return
     if (structure := changes.structure) is not None:
         array = structure.array
-        session.notebooks.splice(
+        session.workspace.notebooks.splice(
             params.notebook_document.uri, array.start, array.delete_count, _cells(array.cells or ())
         )
         for document in structure.did_open or ():
@@ -34,12 +34,12 @@ def did_change(session: Session, params: types.DidChangeNotebookDocumentParams) 
         for closed in structure.did_close or ():
             text_sync.closed(session, closed.uri)
     for text in changes.text_content or ():
-        text_sync.changed(session, text.document, text.changes)
+        text_sync.changed(session, text.document, text.changes, arrived)
 
 
 def did_close(session: Session, params: types.DidCloseNotebookDocumentParams) -> None:
     """Forget the notebook and its cells."""
-    session.notebooks.close(params.notebook_document.uri)
+    session.workspace.notebooks.close(params.notebook_document.uri)
     for document in params.cell_text_documents:
         text_sync.closed(session, document.uri)
     release_freed()

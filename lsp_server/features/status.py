@@ -12,7 +12,7 @@ def get_status(session: Session, _params: object = None) -> dict[str, object]:
     place, `levels` map each eagerness to {showFrom, shown, wrong}, and `missingModel` is {file, megabytes, address,
     folder}
     """
-    reporter, settings = session.reporter, session.settings
+    reporter, settings = session.reporter, session.workspace.settings
     return {
         **reporter.now(),
         "lastReason": None if reporter.last_reason is None else reporter.last_reason.value,

@@ -6,20 +6,19 @@ from lsprotocol import types
 
 from infill_engine.models.runtime.allocator import release_freed
 from infill_engine.text.languages import recognise
-from lsp_server.documents.snapshots import Change, EditKind, Snapshot
+from lsp_server.documents.snapshots import Change, Snapshot
 from lsp_server.protocol.positions import to_place
-from lsp_server.protocol.wire import arrived
 from lsp_server.session import Session
 
 
 def did_open(session: Session, params: types.DidOpenTextDocumentParams) -> None:
     """Store the document and have the engine read it."""
-    session.read_ahead(opened(session, params.text_document))
+    session.prefetch.opened(opened(session, params.text_document))
 
 
-def did_change(session: Session, params: types.DidChangeTextDocumentParams) -> None:
+def did_change(session: Session, params: types.DidChangeTextDocumentParams, arrived: float) -> None:
     """Apply the changes. Work on the old text is superseded."""
-    changed(session, params.text_document, params.content_changes)
+    changed(session, params.text_document, params.content_changes, arrived)
 
 
 def did_close(session: Session, params: types.DidCloseTextDocumentParams) -> None:
@@ -31,7 +30,7 @@ def did_close(session: Session, params: types.DidCloseTextDocumentParams) -> Non
 def opened(session: Session, document: types.TextDocumentItem) -> Snapshot:
     """Store a document, whether it is a file's or a notebook cell's."""
     language = recognise(str(document.language_id), document.uri, document.text).language
-    snapshot = session.documents.open(document.uri, language, document.text, document.version)
+    snapshot = session.workspace.documents.open(document.uri, language, document.text, document.version)
     session.engine.withdraw(document.uri)
     session.next_edits.opened(document.uri)
     return snapshot
@@ -41,43 +40,43 @@ def changed(
     session: Session,
     document: types.VersionedTextDocumentIdentifier,
     events: Sequence[types.TextDocumentContentChangeEvent],
+    arrived: float,
 ) -> None:
-    """Apply changes to a document."""
+    """Apply changes that `arrived` at this time (seconds of `deadline.now`) to a document."""
     uri = document.uri
-    snapshot = session.documents.change(uri, _changes(session, uri, events), document.version)
+    snapshot = session.workspace.documents.change(uri, _changes(session, uri, events, arrived), document.version)
     session.engine.withdraw(uri)
-    session.hold_speculation()
     if snapshot is not None:
-        session.suggestions.changed(snapshot)
+        session.requests.suggestions.changed(snapshot)
         session.next_edits.changed(snapshot)
-    if snapshot is not None and snapshot.last_edit is EditKind.INSERTION:
-        session.speculate_soon(snapshot, arrived())
-    elif snapshot is not None:
-        session.warm_soon(snapshot)
+        session.prefetch.edited(snapshot, arrived)
 
 
 def closed(session: Session, uri: str) -> None:
     """Close a document once, and forget it unless it is open in another window."""
-    if session.documents.close(uri):
+    if session.workspace.documents.close(uri):
         session.engine.forget(uri)
-        session.suggestions.left(uri)
+        session.requests.suggestions.left(uri)
         session.next_edits.closed(uri)
-        session.project.forget(uri)
-        session.told_late = None
+        session.workspace.project.forget(uri)
+        session.late_answers.forget()
 
 
-def _changes(session: Session, uri: str, events: Sequence[types.TextDocumentContentChangeEvent]) -> Iterator[Change]:
+def _changes(
+    session: Session, uri: str, events: Sequence[types.TextDocumentContentChangeEvent], arrived: float
+) -> Iterator[Change]:
     for event in events:
-        snapshot = session.documents.get(uri)
+        snapshot = session.workspace.documents.get(uri)
         if snapshot is None:
             return
         if isinstance(event, types.TextDocumentContentChangePartial):
-            start = to_place(snapshot.lines, event.range.start, session.encoding)
-            end = to_place(snapshot.lines, event.range.end, session.encoding)
+            start = to_place(snapshot.lines, event.range.start, session.client.can.encoding)
+            end = to_place(snapshot.lines, event.range.end, session.client.can.encoding)
             change = Change(event.text, start, end)
         else:
             change = Change(event.text)
         yield change
-        after = session.documents.get(uri)  # the change has been applied by the time the next one is requested
+        # The change has been applied by the time the next one is requested.
+        after = session.workspace.documents.get(uri)
         if after is not None:
-            session.next_edits.edited(snapshot, change, after, arrived())
+            session.next_edits.edited(snapshot, change, after, arrived)

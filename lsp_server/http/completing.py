@@ -117,7 +117,7 @@ class Completer:
         found = joined(used) if self.settings.search_project else Surroundings()
         if found.text and found.name not in self._sent:
             self._sent[found.name] = None
-            self.engine.surround(found)
+            self.engine.index_project(found)
             await asyncio.to_thread(outline_of_other, found.text, snapshot.language)  # caches what the search needs
         return found
 

@@ -5,7 +5,7 @@ infill/getStatus    request       the engine's state and the current settings
 infill/status       notification  the same, on every change (`lsp_server.status`)
 infill/lateAnswer   notification  where to ask again (`lsp_server.suggestions.late_answers`)
 infill/cursor       notification  `CursorParams`, from the client: where the cursor has come to rest
-infill/nextEdit     request       what the last edit makes necessary (`lsp_server.suggestions.next_edits.messages`)
+infill/nextEdit     request       what the last edit makes necessary (`lsp_server.protocol.next_edit_messages`)
 infill.accepted     command       a shown candidate was accepted
 infill.dismissed    command       the candidates shown in a document were dismissed
 infill.restartEngine  command     restart the worker

@@ -15,7 +15,7 @@ Place = tuple[int, int]  # row, column in characters
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def mend_surrogates(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Replace each lone surrogate, which UTF-8 cannot encode, by U+FFFD.
 
     The replacement has the same length in every encoding: one UTF-16 unit, three UTF-8 bytes.

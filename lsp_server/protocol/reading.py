@@ -22,11 +22,11 @@ CHUNKS = 16  # reads that wait for the event loop at most
 class MessageReader:
     """The reader that `pygls.io_.run_async` asks for lines and bodies. Create it on the event loop.
 
-    `came` gets the time at which the last byte of a message was read, just before the message is returned.
+    `on_arrival` gets the time at which the last byte of a message was read, just before the message is returned.
     """
 
-    def __init__(self, stdin: BinaryIO, came: Callable[[float], object], clock: Clock = now) -> None:
-        self._stdin, self._came, self._clock = stdin, came, clock
+    def __init__(self, stdin: BinaryIO, on_arrival: Callable[[float], object], clock: Clock = now) -> None:
+        self._stdin, self._on_arrival, self._clock = stdin, on_arrival, clock
         self._loop = asyncio.get_running_loop()
         self._stream = asyncio.StreamReader(LARGEST_HEADER, self._loop)
         self._stream.set_transport(cast(asyncio.Transport, self))  # it pauses and resumes reading
@@ -56,7 +56,7 @@ class MessageReader:
         self._taken += n
         while self._times[0][0] < self._taken:
             self._times.popleft()
-        self._came(self._times[0][1])
+        self._on_arrival(self._times[0][1])
         return body
 
     def pause_reading(self) -> None:

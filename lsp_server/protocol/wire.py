@@ -5,9 +5,10 @@ message that does not decode is repaired once (positions clamped, unknown trigge
 parameters filled in) and otherwise refused.
 """
 
-import contextvars
+import inspect
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from lsprotocol import types
@@ -21,12 +22,11 @@ from pygls.protocol import LanguageServerProtocol
 
 from infill_engine.budget.deadline import now
 from lsp_server.protocol import messages as extensions
-from lsp_server.suggestions.next_edits import messages as next_edit_messages
+from lsp_server.protocol import next_edit_messages
 
 MOST = 2**31 - 1  # the largest integer that the protocol allows
 
 log = logging.getLogger(__name__)
-_arrived: contextvars.ContextVar[float | None] = contextvars.ContextVar("arrived", default=None)
 
 # We store the documents ourselves. The copies in pygls would cost milliseconds per keystroke and miscount lines.
 _OWN = (
@@ -39,17 +39,6 @@ _OWN = (
 )
 
 _OURS = {**extensions.MESSAGES, **next_edit_messages.MESSAGES}
-
-
-def arrived() -> float:
-    """Return when the current message arrived, in seconds of `deadline.now`."""
-    moment = _arrived.get()
-    return now() if moment is None else moment
-
-
-def came(moment: float) -> None:
-    """Note when the message arrived that is handled next."""
-    _arrived.set(moment)
 
 
 def silence_libraries() -> None:
@@ -65,6 +54,7 @@ class WireProtocol(LanguageServerProtocol):
         super().__init__(*arguments, **options)
         self._introduced = False  # whether the client has sent `initialize`
         self._leaving = False  # whether the client has sent `shutdown`
+        self._arrived: float | None = None  # when the newest message arrived; None if nobody has said so
         extensions.teach(self._converter)
         next_edit_messages.teach(self._converter)
 
@@ -72,6 +62,17 @@ class WireProtocol(LanguageServerProtocol):
         super()._register_builtin_features()  # type: ignore[no-untyped-call]
         for method in _OWN:
             self.fm.builtin_features.pop(method, None)
+
+    def message_arrived(self, moment: float) -> None:
+        """Note when the message that is handled next arrived, in seconds of `deadline.now`."""
+        self._arrived = moment
+
+    def _get_handler(self, feature_name: str) -> Any:
+        """Return the handler of a method. A handler with a parameter `arrived` is told when its message arrived."""
+        handler: Any = super()._get_handler(feature_name)
+        if "arrived" not in inspect.signature(handler).parameters:
+            return handler
+        return partial(handler, arrived=now() if self._arrived is None else self._arrived)
 
     def structure_message(self, data: Any) -> Any:
         """Return `data` unchanged. The JSON parser calls this per object; `handle_message` decodes whole messages."""
@@ -114,11 +115,11 @@ class WireProtocol(LanguageServerProtocol):
             _null_means_supported(message)
         ours = _OURS.get(message.get("method", ""))
         if ours is not None:
-            return self._converter.structure(mended(message), ours)
+            return self._converter.structure(repaired(message), ours)
         try:
             return super().structure_message(message)
         except JsonRpcException:
-            return super().structure_message(mended(message))
+            return super().structure_message(repaired(message))
 
     def _refuse(self, message: dict[str, Any], error: JsonRpcException) -> None:
         request_id = message.get("id")
@@ -131,27 +132,27 @@ class WireProtocol(LanguageServerProtocol):
                 future.set_exception(error)
 
 
-def mended(message: dict[str, Any]) -> Any:
+def repaired(message: dict[str, Any]) -> Any:
     """Return a copy with numbers clamped to the protocol's range, a known trigger kind, and parameters present."""
     copy = _in_range(message)
     if "method" in copy:
         copy.setdefault("params", {})
     params = copy.get("params")
     if isinstance(params, dict):
-        mend = _MENDERS.get(copy.get("method", ""))
-        if mend is not None:
-            mend(params)
+        repair = _REPAIRS.get(copy.get("method", ""))
+        if repair is not None:
+            repair(params)
     return copy
 
 
-def _mend_inline_completion(params: dict[str, Any]) -> None:
+def _repair_inline_completion(params: dict[str, Any]) -> None:
     context = params.get("context")
     params["context"] = context if isinstance(context, dict) else {}
     if params["context"].get("triggerKind") not in (1, 2):
         params["context"]["triggerKind"] = types.InlineCompletionTriggerKind.Automatic.value
 
 
-def _mend_text(params: dict[str, Any]) -> None:
+def _repair_text(params: dict[str, Any]) -> None:
     """Fill in missing versions (optional in protocol version 3) and treat a null range as the whole text."""
     document, events = params.get("textDocument"), params.get("contentChanges")
     if isinstance(document, dict) and not isinstance(document.get("version"), int):
@@ -161,10 +162,10 @@ def _mend_text(params: dict[str, Any]) -> None:
             del event["range"]
 
 
-_MENDERS: dict[str, Callable[[dict[str, Any]], None]] = {
-    types.TEXT_DOCUMENT_INLINE_COMPLETION: _mend_inline_completion,
-    types.TEXT_DOCUMENT_DID_OPEN: _mend_text,
-    types.TEXT_DOCUMENT_DID_CHANGE: _mend_text,
+_REPAIRS: dict[str, Callable[[dict[str, Any]], None]] = {
+    types.TEXT_DOCUMENT_INLINE_COMPLETION: _repair_inline_completion,
+    types.TEXT_DOCUMENT_DID_OPEN: _repair_text,
+    types.TEXT_DOCUMENT_DID_CHANGE: _repair_text,
 }
 
 

@@ -7,7 +7,7 @@ from infill_engine.budget.deadline import now
 from infill_engine.text.lines import is_one_key
 from infill_engine.types import Answer, InfillRequest, Reason, Source
 from lsp_server.engine.client import EngineClient
-from lsp_server.engine.pending import OnLate, OnPreview
+from lsp_server.engine.requests import OnLate, OnPreview
 
 
 async def answer_by(

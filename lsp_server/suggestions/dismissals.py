@@ -6,8 +6,9 @@
 A place is the same as long as its line and the lines next to it are. Edits elsewhere may move it.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from infill_engine.types import Answer, Reason
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.protocol.positions import Place, line_content
 
@@ -15,7 +16,7 @@ MOST_REMEMBERED = 200  # of each kind, per document
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class PlaceContext:
     """The line of a place on both sides, and the lines next to it, without their terminators."""
 
     left: str
@@ -23,13 +24,13 @@ class Surroundings:
     above: str
     below: str
 
-    def begin(self, later: "Surroundings") -> bool:
+    def begin(self, later: "PlaceContext") -> bool:
         """Return whether the line can have become that of `later` by typing at this place."""
         beside = (self.right, self.above, self.below) == (later.right, later.above, later.below)
         return beside and later.left.startswith(self.left)
 
 
-Offer = tuple[Surroundings, str]  # a place, and a text that was shown there
+Offer = tuple[PlaceContext, str]  # a place, and a text that was shown there
 
 
 @dataclass(slots=True)
@@ -52,7 +53,7 @@ class Dismissals:
         offers = self._dismissed.get(snapshot.uri)
         if not offers:
             return False
-        here = surroundings(snapshot, place, place)
+        here = context_of(snapshot, place, place)
         return any(at.begin(here) and text.startswith(here.left[len(at.left) :]) for at, text in offers)
 
     def was_typed_past(self, snapshot: Snapshot, start: Place, end: Place, text: str) -> bool:
@@ -63,19 +64,27 @@ class Dismissals:
         here, rest = offered(snapshot, start, end, text)
         return any(at == here and (known.startswith(rest) or rest.startswith(known)) for at, known in offers)
 
+    def without_typed_past(self, snapshot: Snapshot, start: Place, end: Place, lead: str, answer: Answer) -> Answer:
+        """Return an answer without the texts that, after `lead`, the user typed past at this place."""
+        is_past = self.was_typed_past
+        kept = tuple(each for each in answer.candidates if not is_past(snapshot, start, end, lead + each.text))
+        if answer.candidates and not kept:
+            return Answer(reason=Reason.DISMISSED)
+        return answer if len(kept) == len(answer.candidates) else replace(answer, candidates=kept)
+
     def forget(self, uri: str) -> None:
         """The document was closed."""
         self._dismissed.pop(uri, None)
         self._typed_past.pop(uri, None)
 
 
-def surroundings(snapshot: Snapshot, start: Place, end: Place) -> Surroundings:
+def context_of(snapshot: Snapshot, start: Place, end: Place) -> PlaceContext:
     """Return the text around the places `start` and `end`, which are in one row."""
     row, lines = start[0], snapshot.lines
     line = line_content(lines[row])
     above = line_content(lines[row - 1]) if row else ""
     below = line_content(lines[row + 1]) if row + 1 < len(lines) else ""
-    return Surroundings(line[: start[1]], line[end[1] :], above, below)
+    return PlaceContext(line[: start[1]], line[end[1] :], above, below)
 
 
 def offered(snapshot: Snapshot, start: Place, end: Place, text: str) -> Offer:
@@ -83,7 +92,7 @@ def offered(snapshot: Snapshot, start: Place, end: Place, text: str) -> Offer:
     held = snapshot.lines[start[0]][start[1] : end[1]]
     if held and text.startswith(held):
         start, text = end, text[len(held) :]
-    return surroundings(snapshot, start, end), text
+    return context_of(snapshot, start, end), text
 
 
 def _remember(kept: dict[str, dict[Offer, None]], uri: str, offer: Offer) -> None:

@@ -9,17 +9,51 @@ from dataclasses import dataclass
 from lsprotocol import types
 
 from infill_engine.types import Answer
+from lsp_server.documents.snapshots import Snapshot
 from lsp_server.protocol.messages import LATE_ANSWER
-from lsp_server.session import Session
+from lsp_server.protocol.positions import Place
+from lsp_server.protocol.wire import WireProtocol
 from lsp_server.suggestions.answers import worth_showing
-from lsp_server.suggestions.completions import Insertion, Reply, without_typed_past
+from lsp_server.suggestions.completions import Insertion, Reply
+from lsp_server.suggestions.request_builder import RequestBuilder
+
+
+@dataclass(eq=False, slots=True)
+class LateAnswers:
+    """Tells the client where a late answer waits, and remembers where it was told so last."""
+
+    requests: RequestBuilder
+    protocol: WireProtocol
+    _told: tuple[Snapshot, Place, bool] | None = None  # where, and whether the user had asked
+
+    def listener(self, insertion: Insertion, position: types.Position, *, invoked: bool) -> "LateListener | None":
+        """Return what waits for late answers; None if the client wants none, or shows a list of its own here."""
+        if not self.requests.engine.takes_late or not insertion.is_plain:
+            return None
+        return LateListener(self, insertion, position, invoked)
+
+    def was_told(self, insertion: Insertion) -> bool | None:
+        """Return None if the client was not told of a late answer here, and else whether the user had asked for it."""
+        snapshot, start, invoked = self._told or (None, None, False)
+        return invoked if (snapshot, start) == (insertion.snapshot, insertion.start) else None
+
+    def tell(self, insertion: Insertion, position: types.Position, *, invoked: bool) -> None:
+        """Tell the client to ask again."""
+        snapshot = insertion.snapshot
+        self._told = (snapshot, insertion.start, invoked)
+        place = {"uri": snapshot.uri, "version": snapshot.client_version, "position": position}
+        self.protocol.notify(LATE_ANSWER, place)
+
+    def forget(self) -> None:
+        """Forget the last place: it keeps a document's text in memory."""
+        self._told = None
 
 
 @dataclass(slots=True, eq=False)
-class LateWatch:
+class LateListener:
     """Waits for what is found after one reply. `position` is where the client asked, `invoked` whether the user did."""
 
-    session: Session
+    late: LateAnswers
     insertion: Insertion
     position: types.Position
     invoked: bool
@@ -32,29 +66,19 @@ class LateWatch:
 
     def __call__(self, answer: Answer) -> bool:
         """Tell the client, and return True, if an answer is worth showing in the place of what is shown."""
-        session, snapshot = self.session, self.insertion.snapshot
-        wanted = answer if self.invoked else without_typed_past(session, self.insertion, answer)
+        requests, snapshot = self.late.requests, self.insertion.snapshot
+        dismissals = requests.suggestions.dismissals
+        wanted = (
+            answer
+            if self.invoked
+            else dismissals.without_typed_past(*self.insertion.where, self.insertion.lead, answer)
+        )
         candidates = worth_showing(wanted, unsure=self.invoked).candidates
-        if self._shown is None or not candidates or session.documents.get(snapshot.uri) is not snapshot:
+        if self._shown is None or not candidates or not requests.workspace.documents.is_newest(snapshot):
             return False
         text = candidates[0].text
         if text == self._shown or not text.startswith(self._shown):
             return False
         self._shown = text
-        session.told_late = (snapshot, self.insertion.start, self.invoked)
-        place = {"uri": snapshot.uri, "version": snapshot.client_version, "position": self.position}
-        session.protocol.notify(LATE_ANSWER, place)
+        self.late.tell(self.insertion, self.position, invoked=self.invoked)
         return True
-
-
-def late_watch(session: Session, insertion: Insertion, position: types.Position, *, invoked: bool) -> LateWatch | None:
-    """Return what waits for late answers; None if the client does not want any, or shows a list of its own here."""
-    if not session.engine.takes_late or insertion.start != insertion.end or insertion.lead:
-        return None
-    return LateWatch(session, insertion, position, invoked)
-
-
-def was_told(session: Session, insertion: Insertion) -> bool | None:
-    """Return None if the client was not told of a late answer here, and else whether the user had asked for it."""
-    snapshot, start, invoked = session.told_late or (None, None, False)
-    return invoked if (snapshot, start) == (insertion.snapshot, insertion.start) else None

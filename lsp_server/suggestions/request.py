@@ -72,7 +72,7 @@ def build_context(
     project: Surroundings = NO_SURROUNDINGS,
     path: str = "",
 ) -> InfillRequest:
-    """Build the context that the engine reads ahead around `place`. The hole does not matter yet."""
+    """Build the context for the engine to prefetch around `place`. The hole does not matter yet."""
     lines, (row, column) = snapshot.lines, place
     prefix, suffix = window_at(lines, row, column, window)
     beyond = _beyond(*_sides(lines, place), prefix, suffix)

@@ -5,7 +5,7 @@ The counts, by name:
     requests, answers           of any method; answers are those with candidates
     silence.REASON              requests without candidates
     ms.BOUND                    engine requests that took at most BOUND milliseconds
-    shown, accepted, …          see `lsp_server.usage.suggestions`
+    shown, accepted, …          see `lsp_server.suggestions.outcomes`
 """
 
 import asyncio

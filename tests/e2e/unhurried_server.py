@@ -31,7 +31,7 @@ class Unhurried(ToyEngine):
         first, _ = _said(request)
         return Answer((Candidate(first, 0.9),)) if first else Answer(reason=Reason.DEADLINE)
 
-    def deepen(self, request: InfillRequest, deadline: Deadline, *, awaited: bool = False) -> Iterator[Answer]:
+    def continue_search(self, request: InfillRequest, deadline: Deadline, *, awaited: bool = False) -> Iterator[Answer]:
         until = time.monotonic() + SECONDS
         while time.monotonic() < until and not deadline.cancelled():
             time.sleep(0.01)

@@ -134,14 +134,14 @@ class EngineSystem:
     def __call__(self, question: Question) -> Reply:
         request = question.request
         if self.with_drafts:
-            deque(self.engine.surround(question.surroundings), maxlen=0)
+            deque(self.engine.index_project(question.surroundings), maxlen=0)
         else:
             request = replace(request, drafts=(), surroundings="", beyond=("", ""))
         self.engine.forget()
         if not self.cold:
             line = request.prefix.rfind("\n") + 1
             limit = Deadline.after_ms(WARM_MS, clock=self.clock)
-            self.engine.warm(replace(request, prefix=request.prefix[:line]), limit)
+            self.engine.prefetch(replace(request, prefix=request.prefix[:line]), limit)
         self._type(request)
         started = self.clock()
         answer = self.engine.answer(request, Deadline.after_ms(self.budget_ms, clock=self.clock))
@@ -153,7 +153,7 @@ class EngineSystem:
         line = last_line(request.prefix).lstrip()
         for back in range(min(self.typed, len(line)), 0, -1):
             earlier = replace(request, prefix=request.prefix[:-back], hole=None, drafts=None)
-            deque(self.engine.deepen(earlier, Deadline.after_ms(self.pause_ms, clock=self.clock)), maxlen=0)
+            deque(self.engine.continue_search(earlier, Deadline.after_ms(self.pause_ms, clock=self.clock)), maxlen=0)
             self.engine.forget_answers()
 
     def _reply(self, answer: Answer, request: InfillRequest, hole: Hole, elapsed_ms: float) -> Reply:

@@ -89,8 +89,8 @@ class Product:
         is_new = (task.id, task.cluster) != self._task
         if is_new:
             self._task = task.id, task.cluster
-            deque(self.engine.surround(question.surroundings), maxlen=0)
-            self.engine.warm(question.request, self._within(WARM_MS))
+            deque(self.engine.index_project(question.surroundings), maxlen=0)
+            self.engine.prefetch(question.request, self._within(WARM_MS))
         if is_new or self.pause_ms is None:
             self.engine.forget()
         else:
@@ -100,7 +100,7 @@ class Product:
         took_ms = round(1000 * (self.clock() - began), 2)
         self.show_from = answer.show_from
         if self.pause_ms is not None:
-            deque(self.engine.deepen(question.request, self._within(self.pause_ms)), maxlen=0)
+            deque(self.engine.continue_search(question.request, self._within(self.pause_ms)), maxlen=0)
         if not answer.candidates:
             return Look("", ms=took_ms)
         best = answer.candidates[0]

@@ -1,7 +1,7 @@
 """Odd input, in process, so that there can be a million of it.
 
 __main__      the command line
-frames        bytes for the engine's decoder, and messages for its hub
+frames        bytes for the engine's decoder, and messages for the shared engine
 conversation  a server that is talked to in process
 wire          bytes for the server's decoder
 documents     edits in any encoding and with any line ends, beside a naive text

@@ -18,7 +18,7 @@ from pygls.io_ import run_async
 
 from infill_engine.models.checkpoint.user_data import STATE_DIR
 from lsp_server.protocol.reading import MessageReader
-from lsp_server.protocol.wire import came, silence_libraries
+from lsp_server.protocol.wire import silence_libraries
 from lsp_server.server import create_server
 
 _LENGTH = re.compile(rb"Content-Length: (\d+)\r\n")
@@ -79,12 +79,12 @@ class Conversation:
 
     def text(self, uri: str) -> str | None:
         """Return the text that the server holds."""
-        snapshot = self.session.documents.get(uri)
+        snapshot = self.session.workspace.documents.get(uri)
         return None if snapshot is None else "".join(snapshot.lines)
 
     async def _read(self, stream: bytes) -> None:
         own = asyncio.current_task()
-        reader = MessageReader(io.BytesIO(stream), came)
+        reader = MessageReader(io.BytesIO(stream), self.server.protocol.message_arrived)
         await run_async(Event(), reader, self.server.protocol, _log, self.server.report_server_error)
         for turn in range(TURNS):
             if all(task is own for task in asyncio.all_tasks()):

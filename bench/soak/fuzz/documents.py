@@ -127,7 +127,7 @@ class DocumentFuzz:
         return "".join(self._rng.choice(parts) for _ in range(self._rng.randint(0, longest)))
 
     def _compare(self) -> None:
-        snapshot = self._server.session.documents.get(self._uri)
+        snapshot = self._server.session.workspace.documents.get(self._uri)
         assert snapshot is not None, "an open document is not held"
         assert "".join(snapshot.lines) == self._naive.text, "another text than the client's"
         assert len(snapshot.lines) == len(self._naive.lines()), "other lines than the client's"

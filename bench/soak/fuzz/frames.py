@@ -1,6 +1,6 @@
-"""Bytes for the engine's decoder, and the messages that it makes of them for the engine's hub.
+"""Bytes for the engine's decoder, and the messages that it makes of them for the shared engine.
 
-The decoder returns a message or None and raises nothing. Whatever message it returns, the hub takes it.
+The decoder returns a message or None and raises nothing. Whatever message it returns, the shared engine takes it.
 """
 
 import asyncio
@@ -12,7 +12,6 @@ from typing import Any
 import msgspec
 
 from bench.soak.fuzz.values import changed, damaged, value
-from infill_engine.serving.hub import Hub
 from infill_engine.serving.interface import EngineLike
 from infill_engine.serving.protocol import (
     Alive,
@@ -20,20 +19,21 @@ from infill_engine.serving.protocol import (
     Cancel,
     Failure,
     Hello,
+    IndexProject,
     Infill,
     Measure,
     Message,
+    Prefetch,
+    SendPreviews,
     Shutdown,
     State,
     Status,
-    Surround,
-    Warm,
-    Watch,
     Welcome,
     decode,
     encode,
     read_frame,
 )
+from infill_engine.serving.shared_engine import SharedEngine
 from infill_engine.types import Answer, Candidate, Draft, Hole, HoleKind, InfillRequest, Surroundings
 from lsp_server.engine.link import read_frame_async
 
@@ -42,10 +42,10 @@ _REQUEST = InfillRequest("x = '😀\u2028", "')\r\n", "python", _HOLE, (Draft("f
 MESSAGES: tuple[Message, ...] = (
     Infill(7, "file:///a.py", _REQUEST, 12345.5),
     Infill(8, "d", InfillRequest("", ""), 0.0, background=True),
-    Warm("untitled:1", _REQUEST),
-    Surround(Surroundings("text = 1\r\n", "a name")),
+    Prefetch("untitled:1", _REQUEST),
+    IndexProject(Surroundings("text = 1\r\n", "a name")),
     Cancel(7),
-    Watch(7),
+    SendPreviews(7),
     Shutdown(),
     Hello(1, "0.1.0"),
     Welcome(1, 150.0),
@@ -57,11 +57,11 @@ MESSAGES: tuple[Message, ...] = (
 )
 _FRAMES = tuple(encode(message) for message in MESSAGES)
 _VALUES = tuple(msgspec.msgpack.decode(frame[4:]) for frame in _FRAMES)
-RENEWED = 500  # messages, then the hub is replaced
+RENEWED = 500  # messages, then the shared engine is replaced
 
 
 class Frames:
-    """Feeds frames to a decoder and a hub without an engine. `taken` counts the messages that were decoded."""
+    """Feeds frames to a decoder and a shared engine without a model. `taken` counts the messages that were decoded."""
 
     def __init__(self, seed: int) -> None:
         self._rng = random.Random(seed)
@@ -86,7 +86,7 @@ class Frames:
             return
         self.taken += 1
         encode(message)
-        self._hub.receive(self._client, message)
+        self._shared.receive(self._client, message)
         if self.taken % RENEWED == 0:
             self._renew()
 
@@ -117,8 +117,8 @@ class Frames:
             asyncio.run(read())
 
     def _renew(self) -> None:
-        self._hub = Hub(_no_engine)
-        self._client = self._hub.join(_drop)
+        self._shared = SharedEngine(_no_engine)
+        self._client = self._shared.join(_drop)
 
 
 def _no_engine(_progress: Callable[[str, float], None]) -> EngineLike:

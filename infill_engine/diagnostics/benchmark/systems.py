@@ -95,7 +95,7 @@ class Served:
         costs, request = recorded(self.engine), problem.request(setting.candidates)
         line = request.prefix.rfind("\n") + 1
         costs.restart(None)
-        self.engine.warm(replace(request, prefix=request.prefix[:line]), Deadline.after_ms(READING_MS))
+        self.engine.prefetch(replace(request, prefix=request.prefix[:line]), Deadline.after_ms(READING_MS))
         costs.restart(setting.passes)
         request = request if self.drafts else replace(request, drafts=())
         began, cpu = now(), time.process_time()

@@ -8,25 +8,25 @@ from typing import Any, Protocol
 from infill_engine.engine.remote.address import Address, Api
 from infill_engine.models.published.fim_tokens import PREFIX, SUFFIX, FimTokens
 
-NOT_YET: tuple[object, ...] = (None, "", "null")  # finish reasons that servers send before they have finished
+UNFINISHED: tuple[object, ...] = (None, "", "null")  # finish reasons that servers send before they have finished
 # How to request log-probabilities of tokens: the form of vLLM and OpenAI, the form of mlx-lm, and not at all.
 LOGPROBS: tuple[object, ...] = (1, True, None)
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class FimRequest:
     """A request for one text between two others; at temperature 0 the most probable one."""
 
     prefix: str
     suffix: str
     one_line: bool
-    most_tokens: int
+    max_tokens: int
     temperature: float
     seed: int
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Chunk:
     """A piece of an answer: text, log-probabilities of its tokens if reported, and whether it is the last piece."""
 
     text: str
@@ -35,18 +35,18 @@ class Piece:
 
 
 class Dialect(Protocol):
-    """One kind of API. `ask_less` drops a detail that a server may have refused; False if none is left to drop."""
+    """One kind of API. `simplify` drops a detail that a server may have refused; False if none is left to drop."""
 
     @property
     def path(self) -> str: ...
 
-    def body(self, question: Question) -> dict[str, object]: ...
+    def body(self, request: FimRequest) -> dict[str, object]: ...
 
-    def piece(self, said: Mapping[str, Any]) -> Piece:
+    def chunk(self, said: Mapping[str, Any]) -> Chunk:
         """Parse one event of the answer. Raises ValueError, TypeError or LookupError if it is not valid."""
         ...
 
-    def ask_less(self) -> bool: ...
+    def simplify(self) -> bool: ...
 
 
 def dialect_of(address: Address) -> Dialect:
@@ -63,36 +63,36 @@ class OpenAI:
         self._fim = address.fim
         self._logprobs = 0
 
-    def body(self, question: Question) -> dict[str, object]:
+    def body(self, request: FimRequest) -> dict[str, object]:
         asked: dict[str, object] = {
             "model": self._model,
-            "max_tokens": question.most_tokens,
-            "temperature": question.temperature,
-            "seed": question.seed,
+            "max_tokens": request.max_tokens,
+            "temperature": request.temperature,
+            "seed": request.seed,
             "stream": True,
         }
         if self._fim is None:
-            asked |= {"prompt": question.prefix, "suffix": question.suffix}
+            asked |= {"prompt": request.prefix, "suffix": request.suffix}
         else:
-            asked["prompt"] = prompt_of(self._fim, question)
-        if question.one_line:
+            asked["prompt"] = prompt_of(self._fim, request)
+        if request.one_line:
             asked["stop"] = ["\n"]
         if LOGPROBS[self._logprobs] is not None:
             asked["logprobs"] = LOGPROBS[self._logprobs]
         return asked
 
-    def piece(self, said: Mapping[str, Any]) -> Piece:
+    def chunk(self, said: Mapping[str, Any]) -> Chunk:
         if not said["choices"]:  # the usage statistics at the end
-            return Piece("")
+            return Chunk("")
         choice = said["choices"][0]
         told = choice.get("logprobs") or {}
         logprobs = told.get("token_logprobs")
         if logprobs is None:
             logprobs = [token["logprob"] for token in told.get("content") or ()]
         text = "" if choice["text"] is None else _text(choice["text"])
-        return Piece(text, _numbers(logprobs), choice.get("finish_reason") not in NOT_YET)
+        return Chunk(text, _numbers(logprobs), choice.get("finish_reason") not in UNFINISHED)
 
-    def ask_less(self) -> bool:
+    def simplify(self) -> bool:
         self._logprobs += 1
         if self._logprobs < len(LOGPROBS):
             return True
@@ -107,36 +107,36 @@ class Llama:
         self.path = f"{address.path}/infill"
         self._model = address.model
 
-    def body(self, question: Question) -> dict[str, object]:
+    def body(self, request: FimRequest) -> dict[str, object]:
         asked: dict[str, object] = {
-            "input_prefix": question.prefix,
-            "input_suffix": question.suffix,
+            "input_prefix": request.prefix,
+            "input_suffix": request.suffix,
             "prompt": "",
-            "n_predict": question.most_tokens,
-            "temperature": question.temperature,
-            "seed": question.seed,
+            "n_predict": request.max_tokens,
+            "temperature": request.temperature,
+            "seed": request.seed,
             "n_probs": 1,
             "cache_prompt": True,
             "stream": True,
         }
-        if question.one_line:
+        if request.one_line:
             asked["stop"] = ["\n"]
         return asked | ({"model": self._model} if self._model else {})
 
-    def piece(self, said: Mapping[str, Any]) -> Piece:
+    def chunk(self, said: Mapping[str, Any]) -> Chunk:
         told = [token["logprob"] for token in said.get("completion_probabilities") or () if "logprob" in token]
-        return Piece(_text(said["content"]), _numbers(told), bool(said.get("stop")))
+        return Chunk(_text(said["content"]), _numbers(told), bool(said.get("stop")))
 
-    def ask_less(self) -> bool:
+    def simplify(self) -> bool:
         return False
 
 
-def prompt_of(fim: FimTokens, question: Question) -> str:
+def prompt_of(fim: FimTokens, request: FimRequest) -> str:
     """Return the two sides between the family's tokens. Servers themselves add the tokens that every text begins with.
 
     A server cannot distinguish a token from its name in the user's code, so the sides are cut at any such name.
     """
-    sides = {PREFIX: question.prefix, SUFFIX: question.suffix}
+    sides = {PREFIX: request.prefix, SUFFIX: request.suffix}
     for name in (*fim.tokens, fim.end, *fim.ends):
         sides[PREFIX] = sides[PREFIX].rpartition(name)[2]
         sides[SUFFIX] = sides[SUFFIX].partition(name)[0]

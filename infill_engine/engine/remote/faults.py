@@ -10,7 +10,7 @@ from infill_engine.engine.remote.address import Address, Api
 KINDS = {Api.OPENAI: "an OpenAI-compatible server", Api.LLAMA: "a llama.cpp server"}
 
 
-class NonsenseError(Exception):
+class MalformedAnswerError(Exception):
     """The server's answer is not valid for its API."""
 
 
@@ -29,7 +29,7 @@ def described(fault: Exception, address: Address, key_variable: str) -> str:
     match fault:
         case RefusedError():
             return f"{place} {_refusal(fault.status, address, key_variable)}"
-        case NonsenseError() | http.client.HTTPException():
+        case MalformedAnswerError() | http.client.HTTPException():
             return (
                 f"the answer from {place} is not one of {KINDS[address.api]}. Check the address; its path is now "
                 f"{address.path or '/'}."

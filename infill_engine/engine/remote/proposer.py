@@ -3,16 +3,16 @@
 from collections.abc import Callable, Iterator
 
 from infill_engine.budget.work import AskLimit, Costs, Job
-from infill_engine.engine.remote.dialects import Question
+from infill_engine.engine.remote.dialects import FimRequest
 from infill_engine.engine.remote.server import Server, Text
 from infill_engine.sampling.proposals import Proposals, unscored
 from infill_engine.sampling.proposer import Capabilities, Rehearsal
 from infill_engine.settings import SamplerSettings
 from infill_engine.types import Draft, Hole, InfillRequest, Proposal, Surroundings
 
-MOST_TOKENS, MOST_TOKENS_OF_LINES = 48, 160
-UNTOLD_LOGPROB = -0.5  # of a token, if the server does not report it; set by hand
-CHARACTERS = 4  # in a token, approximately
+MAX_TOKENS, MAX_TOKENS_OF_LINES = 48, 160
+DEFAULT_LOGPROB = -0.5  # of a token, if the server does not report it; set by hand
+CHARACTERS_PER_TOKEN = 4  # in a token, approximately
 
 
 class RemoteProposer:
@@ -29,9 +29,9 @@ class RemoteProposer:
         limit = yield AskLimit()
         began = limit.deadline.clock()
         one_line = hole.max_lines == 1
-        most = MOST_TOKENS if one_line else MOST_TOKENS_OF_LINES
-        questions = [
-            Question(
+        most = MAX_TOKENS if one_line else MAX_TOKENS_OF_LINES
+        fim_requests = [
+            FimRequest(
                 request.prefix.replace("\r\n", "\n"),
                 request.suffix.replace("\r\n", "\n"),
                 one_line,
@@ -41,14 +41,14 @@ class RemoteProposer:
             )
             for number in range(request.candidates)
         ]
-        reply = self._server.ask(questions, limit.deadline, limit.finish_ms)
+        reply = self._server.ask(fim_requests, limit.deadline, limit.finish_ms)
         proposals = [*map(_proposal_of, reply.texts), *map(unscored, drafts)]
-        whole = [text for text in reply.texts if text.whole]
+        complete = [text for text in reply.texts if text.complete]
         return Proposals(
             proposals if proposals or reply.user_message else None,
             denoise_ms=(limit.deadline.clock() - began) * 1000,
             user_message=reply.user_message,
-            final=len(whole) == len(questions),
+            final=len(complete) == len(fim_requests),
         )
 
     def prefetch(self, request: InfillRequest) -> Job[None]:  # noqa: ARG002
@@ -80,13 +80,13 @@ class RemoteProposer:
 
 
 def _proposal_of(text: Text) -> Proposal:
-    logprobs = text.logprobs or (UNTOLD_LOGPROB,)
-    tokens = len(text.logprobs) or -(-len(text.text) // CHARACTERS)
+    logprobs = text.logprobs or (DEFAULT_LOGPROB,)
+    tokens = len(text.logprobs) or -(-len(text.text) // CHARACTERS_PER_TOKEN)
     return Proposal(
         text.text,
         sum(logprobs) / len(logprobs),
         min(logprobs),
         tokens=tokens,
-        partial=not text.whole,
+        partial=not text.complete,
         steps=tokens,
     )

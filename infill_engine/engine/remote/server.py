@@ -1,4 +1,4 @@
-"""A remote server, asked several questions at once with one deadline, and not asked for a while after a fault."""
+"""A remote server, sent several requests at once with one deadline, and not asked for a while after a fault."""
 
 import http.client
 import json
@@ -10,32 +10,32 @@ from dataclasses import dataclass, field
 
 from infill_engine.budget.deadline import Clock, Deadline, now
 from infill_engine.engine.remote.address import KEY_VARIABLE, Address
-from infill_engine.engine.remote.dialects import Question, dialect_of
-from infill_engine.engine.remote.faults import NonsenseError, RefusedError, described
+from infill_engine.engine.remote.dialects import FimRequest, dialect_of
+from infill_engine.engine.remote.faults import MalformedAnswerError, RefusedError, described
 from infill_engine.engine.remote.streams import LARGEST_LINE, Connections, Stream
 from infill_engine.errors import InputError
 
-LOOK_SECONDS = 0.005  # between two checks whether the answer is still wanted
-SILENCES = 3  # consecutive deadlines without any text, after which the server counts as too slow
-REST_SECONDS, REST_SECONDS_MOST = 1.0, 60.0  # pause after a fault; doubled after each further one
-SLOW_REST_SECONDS_MOST = 8.0
+POLL_SECONDS = 0.005  # between two checks whether the answer is still wanted
+MOST_TIMEOUTS = 3  # consecutive deadlines without any text, after which the server counts as too slow
+BACKOFF_SECONDS, MOST_BACKOFF_SECONDS = 1.0, 60.0  # pause after a fault; doubled after each further one
+MOST_TIMEOUT_BACKOFF_SECONDS = 8.0
 LISTING_SECONDS = 5.0
-LONG_FAULTS = (400, 401, 403, 404, 405, 422, 501)  # these last until someone fixes them
+LASTING_FAULTS = (400, 401, 403, 404, 405, 422, 501)  # these last until someone fixes them
 _KEY = re.compile(r"[\x21-\x7e]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A received text. `whole` is False if the deadline or the server cut it off."""
+    """A received text. `complete` is False if the deadline or the server cut it off."""
 
     text: str
     logprobs: tuple[float, ...]
-    whole: bool
+    complete: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The texts received by the deadline, in the order of the questions, and a message for the user, "" if none."""
+    """The texts received by the deadline, in the order of the requests, and a message for the user, "" if none."""
 
     texts: tuple[Text, ...] = ()
     user_message: str = ""
@@ -49,8 +49,8 @@ class Server:
     key_variable: str = KEY_VARIABLE
     clock: Clock = now
     _faults: int = 0  # consecutive
-    _silences: int = 0
-    _rests_until: float = 0.0
+    _timeouts: int = 0
+    _retry_at: float = 0.0
     _user_message: str = ""
     _changed: threading.Condition = field(default_factory=threading.Condition)
 
@@ -69,30 +69,32 @@ class Server:
         if key:
             self._headers["Authorization"] = f"Bearer {key}"
 
-    def ask(self, questions: Sequence[Question], deadline: Deadline, finish_margin_ms: float) -> Reply:
-        """Ask all questions at once. Returns when all are answered, or `finish_margin_ms` before the deadline."""
-        if self.clock() < self._rests_until:
+    def ask(self, requests: Sequence[FimRequest], deadline: Deadline, finish_margin_ms: float) -> Reply:
+        """Send all requests at once. Returns when all are answered, or `finish_margin_ms` before the deadline."""
+        if self.clock() < self._retry_at:
             return Reply(user_message=self._user_message)
-        streams = self._run(questions, deadline, finish_margin_ms)
+        streams = self._run(requests, deadline, finish_margin_ms)
         if deadline.cancelled():
             return Reply()
-        while not any(stream.text for stream in streams) and _refused_details(streams) and self._dialect.ask_less():
-            streams = self._run(questions, deadline, finish_margin_ms)
-        texts = tuple(Text(stream.text, stream.logprobs, stream.whole) for stream in streams if stream.text)
+        while not any(stream.text for stream in streams) and _refused_details(streams) and self._dialect.simplify():
+            streams = self._run(requests, deadline, finish_margin_ms)
+        texts = tuple(Text(stream.text, stream.logprobs, stream.complete) for stream in streams if stream.text)
         fault = next((stream.fault for stream in streams if stream.fault is not None), None)
-        if texts or any(stream.whole for stream in streams):
-            self._faults = self._silences = 0
+        if texts or any(stream.complete for stream in streams):
+            self._faults = self._timeouts = 0
             return Reply(texts)
         if fault is not None and not isinstance(fault, TimeoutError):
-            return self._rest(described(fault, self.address, self.key_variable), _wanted_rest(fault), REST_SECONDS_MOST)
-        self._silences += 1
-        if self._silences < SILENCES:
+            return self._back_off(
+                described(fault, self.address, self.key_variable), _wanted_backoff(fault), MOST_BACKOFF_SECONDS
+            )
+        self._timeouts += 1
+        if self._timeouts < MOST_TIMEOUTS:
             return Reply()
-        return self._rest(
-            f"{self.address.place} has not answered in time {SILENCES} times in a row. Raise the setting budgetMs, or "
-            "choose a smaller model or a nearer server.",
+        return self._back_off(
+            f"{self.address.place} has not answered in time {MOST_TIMEOUTS} times in a row. Raise the setting "
+            "budgetMs, or choose a smaller model or a nearer server.",
             0.0,
-            SLOW_REST_SECONDS_MOST,
+            MOST_TIMEOUT_BACKOFF_SECONDS,
         )
 
     def models(self) -> list[str]:
@@ -107,44 +109,46 @@ class Server:
         except (OSError, http.client.HTTPException, RefusedError) as fault:
             raise InputError(described(fault, self.address, self.key_variable)) from fault
         except (ValueError, TypeError, LookupError) as fault:
-            raise InputError(described(NonsenseError(), self.address, self.key_variable)) from fault
+            raise InputError(described(MalformedAnswerError(), self.address, self.key_variable)) from fault
         finally:
             connection.close()
 
-    def _run(self, questions: Sequence[Question], deadline: Deadline, finish_margin_ms: float) -> list[Stream]:
+    def _run(self, requests: Sequence[FimRequest], deadline: Deadline, finish_margin_ms: float) -> list[Stream]:
         streams = [
-            Stream(self._connections, self._dialect, self._headers, question, deadline, self._hear)
-            for question in questions
+            Stream(self._connections, self._dialect, self._headers, request, deadline, self._stream_changed)
+            for request in requests
         ]
         for stream in streams:
             stream.start()
         with self._changed:
-            while deadline.allows(finish_margin_ms) and not all(stream.over or stream.whole for stream in streams):
-                self._changed.wait(LOOK_SECONDS)
+            while deadline.allows(finish_margin_ms) and not all(
+                stream.finished or stream.complete for stream in streams
+            ):
+                self._changed.wait(POLL_SECONDS)
         for stream in streams:
             stream.end()
         return streams
 
-    def _hear(self) -> None:
+    def _stream_changed(self) -> None:
         with self._changed:
             self._changed.notify()
 
-    def _rest(self, why: str, seconds: float, most: float) -> Reply:
+    def _back_off(self, why: str, seconds: float, most: float) -> Reply:
         self._faults += 1
-        self._rests_until = self.clock() + max(seconds, min(most, REST_SECONDS * 2 ** min(self._faults - 1, 10)))
+        self._retry_at = self.clock() + max(seconds, min(most, BACKOFF_SECONDS * 2 ** min(self._faults - 1, 10)))
         self._user_message = f"infill-ls: {why} Until then only copies from your files are offered."
         return Reply(user_message=self._user_message)
 
 
 def _refused_details(streams: Sequence[Stream]) -> bool:
-    """Return whether the server may have refused a detail of the question rather than the question."""
+    """Return whether the server may have refused a detail of the request rather than the request."""
     return any(isinstance(stream.fault, RefusedError) and stream.fault.status in (400, 422) for stream in streams)
 
 
-def _wanted_rest(fault: Exception) -> float:
+def _wanted_backoff(fault: Exception) -> float:
     """Return seconds of pause that a server requests, or that a fault is sure to last."""
     if not isinstance(fault, RefusedError):
         return 0.0
     if fault.retry_after.isdecimal():
-        return min(float(fault.retry_after), REST_SECONDS_MOST)
-    return REST_SECONDS_MOST / 2 if fault.status in LONG_FAULTS else 0.0
+        return min(float(fault.retry_after), MOST_BACKOFF_SECONDS)
+    return MOST_BACKOFF_SECONDS / 2 if fault.status in LASTING_FAULTS else 0.0

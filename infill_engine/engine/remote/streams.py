@@ -1,4 +1,4 @@
-"""One question over one connection: sent, read as the answer arrives, and ended at once when it is no longer needed.
+"""One request over one connection: sent, read as the answer arrives, and ended at once when it is no longer needed.
 
 Each stream has its own thread, because no call into a socket library can both have a deadline and be cancelled: name
 resolution takes as long as the system likes. The waiting caller checks what has arrived and continues without the rest.
@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 
 from infill_engine.budget.deadline import Deadline
 from infill_engine.engine.remote.address import Address
-from infill_engine.engine.remote.dialects import Dialect, Question
-from infill_engine.engine.remote.faults import NonsenseError, RefusedError
+from infill_engine.engine.remote.dialects import Dialect, FimRequest
+from infill_engine.engine.remote.faults import MalformedAnswerError, RefusedError
 
 KEPT_CONNECTIONS = 16
 LEAST_SECONDS = 0.001
@@ -27,7 +27,7 @@ DONE = b"[DONE]"
 
 
 class Connections:
-    """Connections to one server. A connection whose answer was read to its end is kept for the next question."""
+    """Connections to one server. A connection whose answer was read to its end is kept for the next request."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
@@ -57,30 +57,30 @@ class Connections:
 
 @dataclass(eq=False)
 class Stream:
-    """A question in progress. Only its thread writes to it, except for `end`; calls `changed` when it is over."""
+    """A request in progress. Only its thread writes to it, except for `end`; calls `changed` when it is over."""
 
     connections: Connections
     dialect: Dialect
     headers: Mapping[str, str]
-    question: Question
+    request: FimRequest
     deadline: Deadline
     changed: Callable[[], None]
     text: str = ""
     logprobs: tuple[float, ...] = ()
-    whole: bool = False  # the text is complete
-    over: bool = False  # no more data will arrive
+    complete: bool = False  # the text is complete
+    finished: bool = False  # no more data will arrive
     fault: Exception | None = None
     _withdrawn: bool = False
     _socket: socket.socket | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def start(self) -> None:
-        threading.Thread(target=self._run, name="question", daemon=True).start()
+        threading.Thread(target=self._run, name="request", daemon=True).start()
 
     def end(self) -> None:
-        """End the question once nobody waits for it. Cut off an incomplete answer."""
+        """End the request once nobody waits for it. Cut off an incomplete answer."""
         with self._lock:
-            if self.over or self.whole:
+            if self.finished or self.complete:
                 return
             self._withdrawn = True
             if self._socket is not None:
@@ -91,28 +91,28 @@ class Stream:
     def _run(self) -> None:
         try:
             self._ask()
-        except (OSError, http.client.HTTPException, NonsenseError, RefusedError) as fault:
+        except (OSError, http.client.HTTPException, MalformedAnswerError, RefusedError) as fault:
             if not self._withdrawn:
                 self.fault = fault
         finally:
-            self.over = True
+            self.finished = True
             self.changed()
 
     def _ask(self) -> None:
-        data = json.dumps(self.dialect.body(self.question)).encode("utf-8", "replace")
+        data = json.dumps(self.dialect.body(self.request)).encode("utf-8", "replace")
         connection, response = self._send(data)
         try:
             if response.status != http.client.OK:
                 raise RefusedError(response.status, response.headers.get("Retry-After", ""))
             self._read(response)
         finally:
-            if self.whole and response.isclosed():
+            if self.complete and response.isclosed():
                 self.connections.keep(connection)
             else:
                 connection.close()
 
     def _send(self, data: bytes) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
-        """Send the question over a kept connection, or over a new one if there is none or the kept one is stale."""
+        """Send the request over a kept connection, or over a new one if there is none or the kept one is stale."""
         kept = self.connections.take()
         if kept is not None:
             try:
@@ -143,17 +143,17 @@ class Stream:
     def _read(self, response: http.client.HTTPResponse) -> None:
         if response.headers.get_content_type() != "text/event-stream":
             self._take(response.read(LARGEST_LINE))
-            self.whole = True
+            self.complete = True
             return
         while line := response.readline(LARGEST_LINE):
             event = line.strip()
-            if event.startswith(EVENT) and not self.whole:
+            if event.startswith(EVENT) and not self.complete:
                 event = event.removeprefix(EVENT).strip()
                 if event == DONE:
-                    self.whole = True
+                    self.complete = True
                 else:
                     self._take(event)
-                if self.whole:
+                if self.complete:
                     self.changed()  # the rest is read only so that the connection can be reused
 
     def _take(self, event: bytes) -> None:
@@ -161,13 +161,13 @@ class Stream:
             said = json.loads(event)
             if said.get("error"):
                 raise RefusedError(_status(said["error"]))
-            piece = self.dialect.piece(said)
+            chunk = self.dialect.chunk(said)
         except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError):
-            raise NonsenseError from None
-        self.text += piece.text
-        self.logprobs += piece.logprobs
+            raise MalformedAnswerError from None
+        self.text += chunk.text
+        self.logprobs += chunk.logprobs
         # Not all servers support a stop text, and none supports a number of lines.
-        self.whole = piece.last or (self.question.one_line and "\n" in self.text.lstrip("\n"))
+        self.complete = chunk.last or (self.request.one_line and "\n" in self.text.lstrip("\n"))
 
     def _seconds(self) -> float:
         return max(LEAST_SECONDS, self.deadline.remaining_ms() / 1000)

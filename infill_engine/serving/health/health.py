@@ -116,7 +116,7 @@ class Health:
 class Probed(Protocol):
     """The part of an engine that matters here; see `EngineLike`."""
 
-    def small_pass(self) -> Callable[[], None] | None: ...
+    def probe(self) -> Callable[[], None] | None: ...
 
 
 def probe(engine: Probed, health: Health | None, stopped: Callable[[], bool]) -> None:
@@ -124,7 +124,7 @@ def probe(engine: Probed, health: Health | None, stopped: Callable[[], bool]) ->
     if health is None:
         return
     health.off = True
-    one_pass = engine.small_pass()
+    one_pass = engine.probe()
     if one_pass is not None:
         found = measure(one_pass, stopped)
         health.off = False

@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     with say(f"loading the model {options.model}"):
         engine = load_engine_for(options)
         loaded = now()
-        engine.warm(build_context(opened.snapshot, opened.place, engine.window), Deadline.after_ms(MOST_READING_MS))
+        engine.prefetch(build_context(opened.snapshot, opened.place, engine.window), Deadline.after_ms(MOST_READING_MS))
         read = now()
     player = CanvasPlayer()
     asked = ask(engine, opened, ServerSettings(budget_ms=options.budget_ms), player.record)

@@ -12,8 +12,8 @@ from infill_engine.text.validity import faults_of, is_strict
 from infill_engine.types import Answer, Candidate
 from lsp_server.documents.snapshots import Snapshot, text_between
 from lsp_server.protocol.positions import line_content
-from lsp_server.session import Session
 from lsp_server.suggestions.alternatives.targets import LARGEST_CHECKED, Span, Target
+from lsp_server.suggestions.request_builder import RequestBuilder
 
 LEAST_LEFT = 0.4  # of the budget, for another target to be tried
 LEAST_KEPT = 0.6  # of a broken line's tokens: what keeps fewer of them is another line
@@ -50,24 +50,25 @@ class Offer:
         return blake2b("\0".join(named).encode(errors="replace"), digest_size=8).hexdigest()
 
 
-async def offers_for(session: Session, snapshot: Snapshot, target: Target, due: float) -> list[Offer]:
+async def offers_for(requests: RequestBuilder, snapshot: Snapshot, target: Target, due: float) -> list[Offer]:
     """Return the alternatives to a target, best first, by `due` (seconds of `deadline.now`).
 
     Where the syntax says how a broken line can be mended, the model is not asked. Nor is it in a data language: what is
     missing there is data.
     """
+    most = requests.workspace.settings.candidates
     if target.broken:
         around = snapshot.syntax.around(snapshot.lines, target.spans[0][0])
         first, last = (0, 0) if around is None else (around[1], around[1] + around[0].root_node.end_point[0])
-        mended = await asyncio.to_thread(list, repaired(snapshot, target, first, last))
-        if mended or target.apart or is_strict(snapshot.language):
-            return mended[: session.settings.candidates]
-    request = session.rewrite_of(snapshot, target.spans, several_lines=target.several_lines, repeats=target.repeats)
-    answer = await session.engine.ask_in_background(snapshot.uri, request, due)
+        repaired_lines = await asyncio.to_thread(list, repaired(snapshot, target, first, last))
+        if repaired_lines or target.apart or is_strict(snapshot.language):
+            return repaired_lines[:most]
+    request = requests.rewrite(snapshot, target.spans, several_lines=target.several_lines, repeats=target.repeats)
+    answer = await requests.engine.ask_in_background(snapshot.uri, request, due)
     valid = valid_offers(snapshot, target, answer)
     # Parsing a document once for each alternative takes too long for the event loop.
     offers = await asyncio.to_thread(list, valid) if _is_checked(snapshot, target) else list(valid)
-    return offers[: session.settings.candidates]
+    return offers[:most]
 
 
 def repaired(snapshot: Snapshot, target: Target, first: int, last: int) -> Iterator[Offer]:

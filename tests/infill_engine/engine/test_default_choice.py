@@ -53,5 +53,5 @@ def test_retrieved_texts_serve_without_it(error: Exception, said: str, monkeypat
     assert (str(error) in first.user_message) == isinstance(error, ModelTooLargeError)
     nothing = engine.answer(InfillRequest("x = ", "\n"), SOON)
     assert (nothing.candidates, nothing.reason, nothing.user_message) == ((), Reason.BLANK, "")
-    assert not list(engine.deepen(InfillRequest("x = ", "\n"), SOON))
-    assert engine.small_pass() is None
+    assert not list(engine.continue_search(InfillRequest("x = ", "\n"), SOON))
+    assert engine.probe() is None

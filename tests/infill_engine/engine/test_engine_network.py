@@ -50,7 +50,7 @@ def test_warming_reads_the_context(model_folder: Path, monkeypatch: pytest.Monke
     engine, read = exact_engine(model_folder), []
     encode = engine.proposer.model.encode
     monkeypatch.setattr(engine.proposer.model, "encode", lambda *texts: read.append(texts) or encode(*texts))
-    engine.warm(InfillRequest("def f(a):\n    retur", "\n"), soon())
+    engine.prefetch(InfillRequest("def f(a):\n    retur", "\n"), soon())
     assert read == [("def f(a):\n    ", "\n")]
 
 

@@ -22,7 +22,7 @@ def test_a_probe_of_the_trunk_forgets_no_prompt_and_no_text(tmp_path: Path) -> N
     before = model.after(reading).logprobs
     slots = model.logprobs(reading, [7, 8], [0, 1], [[], [~0]]).slots
     expected = model.logprobs(reading, [9], [2], [slots]).logprobs
-    engine.small_pass()()
+    engine.probe()()
     again = finished(model.read(model.prompt(BEFORE, AFTER)))
     assert not again.waiting
     assert (model.after(again).logprobs == before).all()
@@ -36,7 +36,7 @@ def test_a_probe_reads_the_context_once_for_each_model(family: CanvasModel) -> N
     engine.proposer.model.encode = lambda *texts: encoded.append(texts) or encode(*texts)
     engine.proposer.model.denoise = lambda *task: steps.append(task) or denoise(*task)
     for _ in range(2):
-        one_pass = engine.small_pass()
+        one_pass = engine.probe()
         steps.clear()
         one_pass()
         one_pass()

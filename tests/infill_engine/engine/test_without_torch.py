@@ -7,7 +7,7 @@ PROGRAM = """
 import sys
 from infill_engine import Deadline, InfillRequest, load_engine
 engine = load_engine("default", device="cpu")
-engine.warm(InfillRequest("total = sum(", ")\\n"), Deadline.after_ms(20_000))
+engine.prefetch(InfillRequest("total = sum(", ")\\n"), Deadline.after_ms(20_000))
 answer = engine.answer(InfillRequest("total = sum(val", ")\\n"), Deadline.after_ms(20_000))
 assert engine.profile.startswith("int8"), engine.profile
 assert answer.candidates

@@ -46,6 +46,6 @@ def test_a_folder_of_that_name_goes_first(tmp_path: Path) -> None:
 def test_an_editor_may_name_a_published_model(tmp_path: Path, roots: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     _, session = create_server()
-    session.roots = (str(tmp_path),) if roots else ()
+    session.workspace.roots = (str(tmp_path),) if roots else ()
     assert session.resolve(EngineChoice(PUBLISHED)).model == PUBLISHED
     assert session.resolve(EngineChoice("coder")).model == str(tmp_path / "coder")

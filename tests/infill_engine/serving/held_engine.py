@@ -10,12 +10,12 @@ from infill_engine.serving.protocol import (
     Alive,
     Answered,
     Failure,
+    IndexProject,
     Infill,
     Message,
+    Prefetch,
     State,
     Status,
-    Surround,
-    Warm,
 )
 from infill_engine.settings import WindowSettings
 from infill_engine.types import Answer, Candidate, Eagerness, InfillRequest, Level, Reason, Surroundings
@@ -35,7 +35,7 @@ class HeldEngine:
         self.calls: queue.Queue[tuple[str, str]] = queue.Queue()
         self.finish = threading.Semaphore(0)
         self.done: list[str] = []
-        self.deepens = False
+        self.searches = False
         self.finds = ["found"]
         self.awaited = False  # what the search goes on for
         self.show_from = 0.0
@@ -54,21 +54,21 @@ class HeldEngine:
             (Candidate(request.prefix + "!", 0.5),), unread=request.prefix == "unread", show_from=self.show_from
         )
 
-    def warm(self, request: InfillRequest, deadline: Deadline) -> None:
-        self._hold("warm", request, deadline)
+    def prefetch(self, request: InfillRequest, deadline: Deadline) -> None:
+        self._hold("prefetch", request, deadline)
         if request.prefix == "out of memory":
             self.name = "smaller"
 
-    def deepen(self, request: InfillRequest, deadline: Deadline, *, awaited: bool) -> Iterator[Answer]:
+    def continue_search(self, request: InfillRequest, deadline: Deadline, *, awaited: bool) -> Iterator[Answer]:
         self.awaited = awaited
-        for text in self.finds if self.deepens else ():
-            self._hold("deepen", request, deadline)
+        for text in self.finds if self.searches else ():
+            self._hold("search", request, deadline)
             yield Answer((Candidate(text, 0.9),))
 
-    def small_pass(self) -> None:
+    def probe(self) -> None:
         return None
 
-    def surround(self, surroundings: Surroundings) -> Iterator[None]:
+    def index_project(self, surroundings: Surroundings) -> Iterator[None]:
         """As many pieces as the text has characters; a fault at an exclamation mark."""
         for character in surroundings.text:
             self._hold("count", InfillRequest(character, ""), Deadline.after_ms(1e9))
@@ -93,9 +93,12 @@ class Bench:
         self.seconds = 0.0
         self.sent: queue.Queue[Message] = queue.Queue()
         self.answers: dict[int, list[object]] = {}
-        self.dispatch = Dispatch(load or (lambda progress: self.engine), self.sent.put, lambda: self.seconds)
+        self.dispatch = Dispatch(load or (lambda progress: self.engine), self._send, lambda: self.seconds)
         self.thread = threading.Thread(target=self.dispatch.run, daemon=True)
         self.thread.start()
+
+    def _send(self, message: Message, _task: object) -> None:
+        self.sent.put(message)
 
     def infill(
         self,
@@ -109,11 +112,11 @@ class Bench:
         request = InfillRequest(prefix, "")
         self.dispatch.receive(Infill(request_id, document, request, expires_at, background, late=late))
 
-    def warm(self, prefix: str, document: str = "d") -> None:
-        self.dispatch.receive(Warm(document, InfillRequest(prefix, "")))
+    def prefetch(self, prefix: str, document: str = "d") -> None:
+        self.dispatch.receive(Prefetch(document, InfillRequest(prefix, "")))
 
-    def surround(self, text: str) -> None:
-        self.dispatch.receive(Surround(Surroundings.of(text)))
+    def index_project(self, text: str) -> None:
+        self.dispatch.receive(IndexProject(Surroundings.of(text)))
 
     def next_answer(self) -> tuple[int, object]:
         """The id of the next answer and its reason, or its first candidate's text."""

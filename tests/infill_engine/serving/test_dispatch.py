@@ -123,12 +123,12 @@ def test_while_loading_infills_are_answered_and_the_load_goes_on() -> None:
     for number in range(20):
         bench.infill(number, "typing" * number)
         assert bench.next_answer() == (number, Reason.LOADING)
-    bench.warm("w")
+    bench.prefetch("w")
     loaded.set()
     assert bench.sent.get(timeout=WAIT) == Status(
         State.READY, "slowly", 1.0, "held", "cpu", WindowSettings(70, 30)
     )
-    assert engine.calls.get(timeout=WAIT) == ("warm", "w")
+    assert engine.calls.get(timeout=WAIT) == ("prefetch", "w")
     bench.dispatch.close()
 
 
@@ -148,7 +148,7 @@ def test_a_load_that_fails(fault: Exception, detail: str) -> None:
     assert bench.sent.get(timeout=WAIT) == Status(State.FAILED, detail)
     bench.infill(1, "a")
     assert bench.next_answer() == (1, Reason.WORKER_FAILED)
-    bench.warm("w")
+    bench.prefetch("w")
     bench.dispatch.close()
     bench.thread.join(WAIT)
     assert not bench.thread.is_alive()
@@ -172,7 +172,7 @@ def test_infills_that_are_aside_replace_none_and_come_after_all_others(bench: Be
     bench.infill(2, "one", background=True)
     bench.infill(3, "two", background=True)
     bench.infill(4, "other", document="e")
-    bench.warm("w")
+    bench.prefetch("w")
     bench.engine.finish.release(5)
     assert [bench.next_answer()[0] for _ in range(4)] == [1, 4, 2, 3]
 

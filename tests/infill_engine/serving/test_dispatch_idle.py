@@ -3,8 +3,8 @@
 import pytest
 from held_engine import FAR, SECRET, WAIT, Bench
 
-from infill_engine.serving.protocol import Alive, Status, Surround, Warm
-from infill_engine.serving.queues import COUNTED_TEXTS, WARM_DOCUMENTS
+from infill_engine.serving.protocol import Alive, IndexProject, Prefetch, Status
+from infill_engine.serving.queues import MOST_INDEXED, MOST_PREFETCHES
 from infill_engine.types import InfillRequest, Surroundings
 
 
@@ -12,16 +12,16 @@ def test_what_there_was_no_time_to_read_is_read_when_nobody_waits(bench: Bench) 
     bench.infill(1, "unread")
     bench.infill(2, "b", document="e")
     bench.engine.finish.release(2)
-    assert [bench.next_call() for _ in range(3)] == [("answer", "unread"), ("answer", "b"), ("warm", "unread")]
+    assert [bench.next_call() for _ in range(3)] == [("answer", "unread"), ("answer", "b"), ("prefetch", "unread")]
 
 
 def test_what_waits_to_be_read_is_not_replaced_by_what_is_older(bench: Bench) -> None:
     bench.infill(1, "unread")
     assert bench.next_call() == ("answer", "unread")
-    bench.warm("newer")
+    bench.prefetch("newer")
     bench.engine.finish.release(2)
     assert bench.next_answer() == (1, "unread!")
-    assert bench.next_call() == ("warm", "newer")
+    assert bench.next_call() == ("prefetch", "newer")
     bench.infill(2, "b")
     assert bench.next_call() == ("answer", "b")
 
@@ -29,15 +29,15 @@ def test_what_waits_to_be_read_is_not_replaced_by_what_is_older(bench: Bench) ->
 def test_no_more_contexts_wait_than_an_engine_remembers(bench: Bench) -> None:
     bench.infill(1, "unread", "first")
     assert bench.next_call() == ("answer", "unread")
-    for number in range(WARM_DOCUMENTS):
-        bench.warm(str(number), str(number))
-    bench.engine.finish.release(1 + WARM_DOCUMENTS)
-    found = [bench.next_call()[1] for _ in range(WARM_DOCUMENTS)]
+    for number in range(MOST_PREFETCHES):
+        bench.prefetch(str(number), str(number))
+    bench.engine.finish.release(1 + MOST_PREFETCHES)
+    found = [bench.next_call()[1] for _ in range(MOST_PREFETCHES)]
     assert found == ["1", "2", "3", "unread"]
 
 
 def test_one_that_has_taken_another_model_while_it_read_ahead_says_so(bench: Bench) -> None:
-    bench.warm("out of memory")
+    bench.prefetch("out of memory")
     bench.engine.finish.release()
     seen = [bench.sent.get(timeout=WAIT) for _ in range(2)]
     assert isinstance(seen[0], Alive)
@@ -45,39 +45,39 @@ def test_one_that_has_taken_another_model_while_it_read_ahead_says_so(bench: Ben
     assert seen[1].model == "smaller"
 
 
-def test_warming_runs_when_idle_and_yields(bench: Bench) -> None:
-    bench.warm("w")
-    assert bench.next_call() == ("warm", "w")
+def test_prefetching_runs_when_idle_and_yields(bench: Bench) -> None:
+    bench.prefetch("w")
+    assert bench.next_call() == ("prefetch", "w")
     bench.infill(1, "a", "another")
     assert bench.next_call() == ("answer", "a")
     assert bench.engine.done == ["w cancelled"]
-    bench.warm("v")
+    bench.prefetch("v")
     bench.engine.finish.release()
     assert bench.next_answer() == (1, "a!")
-    assert bench.next_call() == ("warm", "v")
+    assert bench.next_call() == ("prefetch", "v")
     bench.engine.finish.release()
 
 
-def test_a_newer_context_of_the_same_document_is_warmed_at_once(bench: Bench) -> None:
-    bench.warm("old")
-    assert bench.next_call() == ("warm", "old")
-    bench.warm("elsewhere", "another")
-    bench.warm("new")
-    assert bench.next_call() == ("warm", "elsewhere")
+def test_a_newer_context_of_the_same_document_is_prefetched_at_once(bench: Bench) -> None:
+    bench.prefetch("old")
+    assert bench.next_call() == ("prefetch", "old")
+    bench.prefetch("elsewhere", "another")
+    bench.prefetch("new")
+    assert bench.next_call() == ("prefetch", "elsewhere")
     assert bench.engine.done == ["old cancelled"]
     bench.engine.finish.release()
-    assert bench.next_call() == ("warm", "new")
+    assert bench.next_call() == ("prefetch", "new")
     bench.engine.finish.release()
 
 
 def test_a_text_is_counted_piece_by_piece_behind_everything_else(bench: Bench) -> None:
-    bench.surround("xyz")
+    bench.index_project("xyz")
     assert bench.next_call() == ("count", "x")
-    bench.warm("w")
+    bench.prefetch("w")
     bench.infill(1, "a")
     bench.engine.finish.release(4)
     assert bench.next_answer() == (1, "a!")
-    assert [bench.next_call() for _ in range(3)] == [("answer", "a"), ("warm", "w"), ("count", "y")]
+    assert [bench.next_call() for _ in range(3)] == [("answer", "a"), ("prefetch", "w"), ("count", "y")]
     assert bench.next_call() == ("count", "z")
     bench.engine.finish.release()
     bench.infill(2, "b")
@@ -88,17 +88,17 @@ def test_a_text_is_counted_piece_by_piece_behind_everything_else(bench: Bench) -
 def test_what_names_a_text_is_read_again_when_that_is_known(bench: Bench) -> None:
     known, other = Surroundings.of("y"), Surroundings.of("z")
     bench.engine.finish.release(3)
-    bench.dispatch.receive(Warm("d", InfillRequest("w", "", surroundings=known.name)))
-    assert bench.next_call() == ("warm", "w")
+    bench.dispatch.receive(Prefetch("d", InfillRequest("w", "", surroundings=known.name)))
+    assert bench.next_call() == ("prefetch", "w")
     for text in (other, known):
-        bench.dispatch.receive(Surround(text))
-    assert [bench.next_call() for _ in range(3)] == [("count", "z"), ("count", "y"), ("warm", "w")]
+        bench.dispatch.receive(IndexProject(text))
+    assert [bench.next_call() for _ in range(3)] == [("count", "z"), ("count", "y"), ("prefetch", "w")]
 
 
 def test_a_fault_in_counting_ends_that_text_alone(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
     bench.engine.finish.release(9)
-    bench.surround("!x")
-    bench.surround("y")
+    bench.index_project("!x")
+    bench.index_project("y")
     assert [bench.next_call() for _ in range(2)] == [("count", "!"), ("count", "y")]
     bench.infill(1, "a")
     assert bench.next_answer() == (1, "a!")
@@ -108,42 +108,42 @@ def test_a_fault_in_counting_ends_that_text_alone(bench: Bench, capsys: pytest.C
 def test_a_text_that_waits_is_filed_once_and_only_so_many_wait(bench: Bench) -> None:
     bench.infill(1, "a")
     bench.next_call()
-    for number in range(COUNTED_TEXTS + 1):
-        bench.surround(str(number))
-    bench.surround(str(COUNTED_TEXTS))
-    bench.engine.finish.release(COUNTED_TEXTS + 2)
-    assert [bench.next_call()[1] for _ in range(COUNTED_TEXTS)] == [str(n + 1) for n in range(COUNTED_TEXTS)]
+    for number in range(MOST_INDEXED + 1):
+        bench.index_project(str(number))
+    bench.index_project(str(MOST_INDEXED))
+    bench.engine.finish.release(MOST_INDEXED + 2)
+    assert [bench.next_call()[1] for _ in range(MOST_INDEXED)] == [str(n + 1) for n in range(MOST_INDEXED)]
     bench.infill(2, "b")
     assert bench.next_call() == ("answer", "b")
 
 
-def test_only_the_newest_contexts_are_warmed(bench: Bench) -> None:
+def test_only_the_newest_contexts_are_prefetched(bench: Bench) -> None:
     bench.infill(1, "a")
     bench.next_call()
-    for number in range(WARM_DOCUMENTS + 2):
-        bench.warm(f"w{number}", f"document {number}")
-    bench.warm("again", "document 5")
-    bench.engine.finish.release(WARM_DOCUMENTS + 1)
-    warmed = [bench.next_call()[1] for _ in range(WARM_DOCUMENTS)]
-    assert warmed == ["w2", "w3", "w4", "again"]
+    for number in range(MOST_PREFETCHES + 2):
+        bench.prefetch(f"w{number}", f"document {number}")
+    bench.prefetch("again", "document 5")
+    bench.engine.finish.release(MOST_PREFETCHES + 1)
+    prefetched = [bench.next_call()[1] for _ in range(MOST_PREFETCHES)]
+    assert prefetched == ["w2", "w3", "w4", "again"]
 
 
 def test_a_search_goes_on_after_its_answer(bench: Bench) -> None:
-    bench.engine.deepens = True
+    bench.engine.searches = True
     bench.infill(1, "a")
     bench.engine.finish.release()
     assert bench.next_answer() == (1, "a!")
-    assert [bench.next_call() for _ in range(2)] == [("answer", "a"), ("deepen", "a")]
+    assert [bench.next_call() for _ in range(2)] == [("answer", "a"), ("search", "a")]
 
 
-@pytest.mark.parametrize("other", ["infill", "warm", "infill of another document"])
+@pytest.mark.parametrize("other", ["infill", "prefetch", "infill of another document"])
 def test_a_search_that_goes_on_ends_for_anything_else(bench: Bench, other: str) -> None:
-    bench.engine.deepens = True
+    bench.engine.searches = True
     bench.infill(1, "a")
     bench.engine.finish.release()
-    assert [bench.next_call() for _ in range(2)] == [("answer", "a"), ("deepen", "a")]
-    if other == "warm":
-        bench.warm("ab")
+    assert [bench.next_call() for _ in range(2)] == [("answer", "a"), ("search", "a")]
+    if other == "prefetch":
+        bench.prefetch("ab")
     else:
         bench.infill(2, "ab", "d" if other == "infill" else "e")
     assert bench.next_call()[1] == "ab"
@@ -151,40 +151,40 @@ def test_a_search_that_goes_on_ends_for_anything_else(bench: Bench, other: str) 
 
 
 def test_a_search_does_not_go_on_at_a_place_that_has_changed(bench: Bench) -> None:
-    bench.engine.deepens = True
+    bench.engine.searches = True
     bench.infill(1, "a")
     assert bench.next_call() == ("answer", "a")
-    bench.warm("ab")
+    bench.prefetch("ab")
     bench.engine.finish.release(2)
-    assert bench.next_call() == ("warm", "ab")
-    bench.surround("x")
+    assert bench.next_call() == ("prefetch", "ab")
+    bench.index_project("x")
     assert bench.next_call() == ("count", "x")
     bench.engine.finish.release()
 
 
 def test_what_was_not_read_is_read_before_any_search_goes_on(bench: Bench) -> None:
-    bench.engine.deepens = True
+    bench.engine.searches = True
     bench.infill(1, "unread")
     bench.engine.finish.release(2)
-    assert [bench.next_call() for _ in range(2)] == [("answer", "unread"), ("warm", "unread")]
-    bench.surround("x")
+    assert [bench.next_call() for _ in range(2)] == [("answer", "unread"), ("prefetch", "unread")]
+    bench.index_project("x")
     assert bench.next_call() == ("count", "x")
     bench.engine.finish.release()
 
 
 def test_searches_go_on_for_a_share_of_the_time_only(bench: Bench) -> None:
-    bench.engine.deepens = True
+    bench.engine.searches = True
     bench.infill(1, "a")
     assert bench.next_call() == ("answer", "a")
     bench.engine.finish.release()
-    assert bench.next_call() == ("deepen", "a")
+    assert bench.next_call() == ("search", "a")
     bench.seconds += 4.0  # a search that ends late: more than a quarter of ten seconds
     bench.engine.finish.release()
     bench.infill(2, "b", expires_at=FAR)
     bench.engine.finish.release()
     assert bench.next_call() == ("answer", "b")
-    bench.surround("x")
+    bench.index_project("x")
     assert bench.next_call() == ("count", "x")
     bench.engine.finish.release()
     bench.seconds += 60.0
-    assert bench.next_call() == ("deepen", "b")
+    assert bench.next_call() == ("search", "b")

@@ -4,7 +4,7 @@ import pytest
 from held_engine import WAIT, Bench
 
 from infill_engine.serving import searching
-from infill_engine.serving.protocol import Alive, Changed, Late, Message
+from infill_engine.serving.protocol import Alive, DocumentChanged, Late, Message
 from infill_engine.serving.searching import LATE_SECONDS
 from infill_engine.types import Reason
 
@@ -14,7 +14,7 @@ NOTHING = "nothing in time"
 @pytest.fixture
 def late(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
     """An engine whose searches go on, on a machine without a battery."""
-    bench.engine.deepens = True
+    bench.engine.searches = True
     monkeypatch.setattr(searching, "on_battery", lambda: False)
     return bench
 
@@ -44,7 +44,7 @@ def test_what_is_found_after_an_answer_is_told_under_the_number_that_was_given(l
 def test_unread_text_is_read_before_the_search_goes_on(late: Bench) -> None:
     late.infill(1, "unread", late=7)
     late.engine.finish.release(3)
-    assert [late.next_call()[0] for _ in range(3)] == ["answer", "warm", "deepen"]
+    assert [late.next_call()[0] for _ in range(3)] == ["answer", "prefetch", "search"]
     assert late.next_answer() == (1, "unread!")
     assert found(late) == (7, "d", "found")
 
@@ -58,9 +58,9 @@ def test_nobody_is_told_on_battery_or_unasked_or_when_it_is_too_late(
     assert late.next_call() == ("answer", "a")
     late.engine.finish.release()
     assert late.next_answer() == (1, "a!")
-    assert late.next_call() == ("deepen", "a")
+    assert late.next_call() == ("search", "a")
     late.seconds += seconds
-    late.surround("x")
+    late.index_project("x")
     late.engine.finish.release()
     assert late.next_call() == ("count", "x"), "the search has ended"
     late.engine.finish.release()
@@ -69,20 +69,20 @@ def test_nobody_is_told_on_battery_or_unasked_or_when_it_is_too_late(
     assert late.next_answer() == (2, "b!")
 
 
-@pytest.mark.parametrize("other", ["changed", "infill", "infill of another document", "warm of another document"])
+@pytest.mark.parametrize("other", ["changed", "infill", "infill of another document", "prefetch of another document"])
 def test_it_ends_for_whatever_comes_and_delays_nothing(late: Bench, other: str) -> None:
     late.infill(1, NOTHING, late=7)
     late.engine.finish.release()
     assert late.next_answer() == (1, Reason.DEADLINE)
-    assert [late.next_call()[0] for _ in range(2)] == ["answer", "deepen"]
+    assert [late.next_call()[0] for _ in range(2)] == ["answer", "search"]
     if other == "changed":
-        late.dispatch.receive(Changed("d"))
-        late.surround("x")
+        late.dispatch.receive(DocumentChanged("d"))
+        late.index_project("x")
         assert late.next_call() == ("count", "x")
         late.engine.finish.release()
-    elif other == "warm of another document":
-        late.warm("b", "e")
-        assert late.next_call() == ("warm", "b")
+    elif other == "prefetch of another document":
+        late.prefetch("b", "e")
+        assert late.next_call() == ("prefetch", "b")
         late.engine.finish.release()
     else:
         late.infill(2, "b", "d" if other == "infill" else "e")
@@ -98,9 +98,9 @@ def test_a_search_that_waits_ends_when_the_text_changes(late: Bench) -> None:
     late.infill(2, "b", "e")
     late.engine.finish.release()
     assert late.next_call() == ("answer", "b")
-    late.dispatch.receive(Changed("d"))
-    late.surround("x")
-    late.engine.deepens = False  # after the other answer
+    late.dispatch.receive(DocumentChanged("d"))
+    late.index_project("x")
+    late.engine.searches = False  # after the other answer
     late.engine.finish.release()
     assert late.next_call() == ("count", "x")
     late.engine.finish.release()
@@ -114,12 +114,12 @@ def test_only_where_nothing_is_shown_it_does_not_wait_for_the_duty_cycle(
     late.infill(1, "a", late=7)
     assert late.next_call() == ("answer", "a")
     late.engine.finish.release()
-    assert late.next_call() == ("deepen", "a")
+    assert late.next_call() == ("search", "a")
     late.seconds += 4.0  # more than the share of ten seconds
     late.engine.finish.release()
     late.infill(2, "b", late=8)
     late.engine.finish.release()
     assert late.next_call() == ("answer", "b")
-    late.surround("x")
-    assert late.next_call() == (("deepen", "b") if urgent else ("count", "x"))
+    late.index_project("x")
+    assert late.next_call() == (("search", "b") if urgent else ("count", "x"))
     late.engine.finish.release(2)

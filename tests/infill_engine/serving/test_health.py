@@ -116,7 +116,7 @@ def test_a_request_stops_a_probe() -> None:
 
 def engine_with(one_pass: Callable[[], None] | None) -> ToyEngine:
     toy = ToyEngine()
-    toy.small_pass = lambda: one_pass  # type: ignore[method-assign]
+    toy.probe = lambda: one_pass  # type: ignore[method-assign]
     return toy
 
 

@@ -22,7 +22,7 @@ from infill_engine.serving.protocol import (
     Hello,
     Infill,
     Message,
-    Warm,
+    Prefetch,
     decode,
     encode,
     read_frame,
@@ -143,7 +143,7 @@ def test_a_client_that_stops_reading_is_disconnected(engine: tuple[Path, psutil.
 
 MESSAGES = [
     Infill(1, "d", InfillRequest("a", "b"), FAR),
-    Warm("d", InfillRequest("a", "b")),
+    Prefetch("d", InfillRequest("a", "b")),
     Hello(1, "a"),
     CanvasPreview(1, 0, ()),
 ]

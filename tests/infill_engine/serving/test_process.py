@@ -30,7 +30,7 @@ class Noisy(ToyEngine):
         os.write(1, b"and one from C")
         sys.stdout.flush()
         return Answer((Candidate(request.prefix, 0.5),))
-    def warm(self, request, deadline):
+    def prefetch(self, request, deadline):
         threading.Event().wait()
 
 serve(lambda progress: Noisy())

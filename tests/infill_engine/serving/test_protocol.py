@@ -17,18 +17,18 @@ from infill_engine.serving.protocol import (
     Answered,
     Cancel,
     CanvasPreview,
-    Claim,
     Failure,
+    IndexProject,
     Infill,
     Message,
     Moved,
+    Prefetch,
     PreviewRow,
+    Promote,
+    SendPreviews,
     Shutdown,
     State,
     Status,
-    Surround,
-    Warm,
-    Watch,
     decode,
     encode,
     read_frame,
@@ -52,8 +52,8 @@ HOLE = Hole(HoleKind.BLOCK, 6, "    ", ")]")
 FULL = InfillRequest("x = '😀\u2028", "')\r\n", "python", HOLE, (Draft("foo()\n", 12), Draft("", 0)), 3, "a name")
 MESSAGES: list[Message] = [
     Infill(7, "file:///a.py", FULL, 12345.678901),
-    Infill(0, "", InfillRequest("", ""), 0.0, ahead=True),
-    Claim(0),
+    Infill(0, "", InfillRequest("", ""), 0.0, speculative=True),
+    Promote(0),
     Moved(),
     Infill(
         3,
@@ -63,11 +63,11 @@ MESSAGES: list[Message] = [
         background=True,
     ),
     Answered(3, Answer((Candidate("a = b a", 0.5, fills=("a", "b", "a"), gain=0.25),))),
-    Warm("untitled:1", FULL),
-    Surround(Surroundings("text = 1\r\n", "a name")),
-    Surround(joined([("a.py", "one = 1\n"), ("b/c.py", "two = 2\n")])),
+    Prefetch("untitled:1", FULL),
+    IndexProject(Surroundings("text = 1\r\n", "a name")),
+    IndexProject(joined([("a.py", "one = 1\n"), ("b/c.py", "two = 2\n")])),
     Cancel(7),
-    Watch(7),
+    SendPreviews(7),
     Shutdown(),
     Alive(),
     CanvasPreview(
@@ -96,7 +96,7 @@ def test_every_message_survives(message: Message) -> None:
 def test_what_lies_beyond_the_windows_survives_too() -> None:
     """It is no part of what makes two requests equal."""
     request = replace(FULL, beyond=("before\r\n", "😀 after"))
-    for message in (Infill(7, "d", request, 1.0), Warm("d", request)):
+    for message in (Infill(7, "d", request, 1.0), Prefetch("d", request)):
         payload = read_frame(io.BytesIO(encode(message)))
         assert payload is not None
         assert decode(payload).request.beyond == request.beyond  # type: ignore[union-attr]
@@ -114,7 +114,7 @@ def test_what_is_out_of_bounds_is_no_message(fields: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("candidates", [0, -1, 10**9])
 def test_a_number_of_candidates_out_of_bounds_is_no_message(candidates: int) -> None:
-    assert decode(encode(Warm("d", replace(FULL, candidates=candidates)))[4:]) is None
+    assert decode(encode(Prefetch("d", replace(FULL, candidates=candidates)))[4:]) is None
 
 
 @given(st.data())

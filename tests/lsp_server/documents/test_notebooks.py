@@ -136,37 +136,37 @@ def test_odd_changes_do_no_harm(change: object) -> None:
     handle({"method": "notebookDocument/didOpen", "params": {"notebookDocument": listed, "cellTextDocuments": items}})
     params = {"notebookDocument": {"uri": NOTEBOOK, "version": 3}, "change": {"cells": change}}
     handle({"method": "notebookDocument/didChange", "params": params})
-    two = session.documents.get("two")
+    two = session.workspace.documents.get("two")
     assert two is not None
-    assert session.notebooks.around(two)[0].lines == ("import os\n", "\n", "x")
+    assert session.workspace.notebooks.around(two)[0].lines == ("import os\n", "\n", "x")
 
 
 def test_cells_of_one_notebook_are_no_other_files() -> None:
     _, session = create_server()
     for name, text in (("one", "import os\n"), ("two", "names = ")):
-        session.documents.open(name, "python", text)
-    file = session.documents.open("file:///project/a.py", "python", "a = 1\n")
-    two = session.documents.get("two")
+        session.workspace.documents.open(name, "python", text)
+    file = session.workspace.documents.open("file:///project/a.py", "python", "a = 1\n")
+    two = session.workspace.documents.get("two")
     assert two is not None
-    assert [each.uri for each in session.neighbours(two)] == [file.uri, "two", "one"]
-    session.notebooks.open(NOTEBOOK, [Cell("one", True), Cell("two", True)])
-    assert session.neighbours(two) == [file]
+    assert [each.uri for each in session.requests.neighbours(two)] == [file.uri, "two", "one"]
+    session.workspace.notebooks.open(NOTEBOOK, [Cell("one", True), Cell("two", True)])
+    assert session.requests.neighbours(two) == [file]
 
 
 async def test_a_place_in_a_cell_is_one_in_the_notebook() -> None:
     _, session = create_server()
-    session.documents.open("one", "python", "import os\n")
-    two = session.documents.open("two", "python", "a, b\nc")
-    session.notebooks.open(NOTEBOOK, [Cell("one", True), Cell("two", True)])
-    asked = session.request_at(two, (0, 3))
+    session.workspace.documents.open("one", "python", "import os\n")
+    two = session.workspace.documents.open("two", "python", "a, b\nc")
+    session.workspace.notebooks.open(NOTEBOOK, [Cell("one", True), Cell("two", True)])
+    asked = session.requests.completion(two, (0, 3))
     assert (asked.prefix, asked.suffix) == ("import os\n\na, ", "b\nc")
-    assert session.request_at(two, (0, 3)) is asked  # it is not built again
-    session.documents.open("prose", "markdown", "Lists")
-    session.notebooks.splice(NOTEBOOK, 1, 0, [Cell("prose", False)])
-    assert session.request_at(two, (0, 3)).prefix == "import os\n\n# Lists\n\na, "
-    session.settings = ServerSettings(languages={"*": True, "markdown": False})
-    session.documents.change("one", [Change("import sys\n")])
-    assert session.request_at(two, (0, 3)).prefix == "import sys\n\na, "
-    rewrite = session.rewrite_of(two, [((0, 0), (0, 1)), ((1, 0), (1, 1))], several_lines=False, repeats=False)
+    assert session.requests.completion(two, (0, 3)) is asked  # it is not built again
+    session.workspace.documents.open("prose", "markdown", "Lists")
+    session.workspace.notebooks.splice(NOTEBOOK, 1, 0, [Cell("prose", False)])
+    assert session.requests.completion(two, (0, 3)).prefix == "import os\n\n# Lists\n\na, "
+    session.workspace.settings = ServerSettings(languages={"*": True, "markdown": False})
+    session.workspace.documents.change("one", [Change("import sys\n")])
+    assert session.requests.completion(two, (0, 3)).prefix == "import sys\n\na, "
+    rewrite = session.requests.rewrite(two, [((0, 0), (0, 1)), ((1, 0), (1, 1))], several_lines=False, repeats=False)
     assert (rewrite.prefix, rewrite.replaced, rewrite.suffix) == ("import sys\n\n", ("a", "c"), "")
     assert [gap.known for gap in rewrite.gaps] == [", b\n"]

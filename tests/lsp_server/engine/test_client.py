@@ -30,7 +30,7 @@ class Counting(ToyEngine):
     window = WindowSettings(surroundings=True)
     calls = 0
     texts = []
-    def surround(self, surroundings):
+    def index_project(self, surroundings):
         self.texts.append(surroundings.text)
         return iter(())
     def answer(self, request, deadline, watch):
@@ -144,7 +144,7 @@ async def test_whoever_hears_of_the_worker_cannot_end_it(caplog: pytest.LogCaptu
         assert said(await client.ask("d", ask_for("fault"), due())) is Reason.WORKER_FAILED
         watched = asyncio.ensure_future(client.ask("d", ask_for("slow"), time.monotonic() + 1, hear))
         await asyncio.sleep(0.02)
-        client.heard(CanvasPreview(max(client._pending), 0, ()))
+        client.heard(CanvasPreview(client.requests.newest("d").id, 0, ()))
         assert said(await watched) is Reason.DEADLINE
         assert said(await client.ask("d", ask_for("a"), due())) == "a 3"
         assert client.worker.deaths == 0
@@ -157,9 +157,9 @@ async def test_whoever_hears_of_the_worker_cannot_end_it(caplog: pytest.LogCaptu
 
 async def test_the_worker_gets_the_text_around_documents() -> None:
     async with counting() as (client, _):
-        client.surround(Surroundings.of("some"))
-        client.surround(Surroundings())
-        client.surround(Surroundings.of("more"))
+        client.index_project(Surroundings.of("some"))
+        client.index_project(Surroundings())
+        client.index_project(Surroundings.of("more"))
         async with asyncio.timeout(WAIT):
             while said(await client.ask("d", ask_for("surroundings"), due())) != "some more":
                 client.forget("d")
@@ -169,14 +169,14 @@ async def test_the_worker_gets_the_text_around_documents() -> None:
 async def test_an_engine_that_has_no_use_for_it_is_not_given_any() -> None:
     async with counting() as (client, _):
         client.status = structs.replace(client.status, window=WindowSettings())
-        client.surround(Surroundings.of("some"))
+        client.index_project(Surroundings.of("some"))
         await asyncio.sleep(0.05)
         assert said(await client.ask("d", ask_for("surroundings"), due())) == "none"
 
 
 async def test_before_it_is_ready() -> None:
     async with started(sys.executable, "-c", "import sys; sys.stdin.read()") as (client, _):
-        client.warm("d", ask_for("a"))
+        client.prefetch("d", ask_for("a"))
         assert said(await client.ask("d", ask_for("a"), due())) is Reason.LOADING
 
 

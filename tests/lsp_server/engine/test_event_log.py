@@ -37,7 +37,7 @@ class Repeating(ToyEngine):
             raise KeyError(request.prefix)
         return Answer((Candidate(request.prefix, 0.5),), user_message=request.prefix, encode_ms=1.5)
 
-    def warm(self, request, deadline):
+    def prefetch(self, request, deadline):
         raise ValueError(request.prefix)
 
 parser = argparse.ArgumentParser()
@@ -74,12 +74,12 @@ async def test_the_log_has_all_events_and_no_text(tmp_path: Path, monkeypatch: p
     around = Surroundings.of(f"{SECRET} = 1\n")
     async with window() as client:
         engine = client.worker.pid
-        client.surround(around)
+        client.index_project(around)
         for suffix in ("", "fail"):
             request = InfillRequest(
                 SECRET, suffix, drafts=(Draft(SECRET, 9),), surroundings=around.name, path=f"{SECRET}.py"
             )
-            client.warm(f"file:///{SECRET}.py", request)
+            client.prefetch(f"file:///{SECRET}.py", request)
             await client.ask(f"file:///{SECRET}.py", request, now() + WAIT)
     await until(lambda: has_ended(engine))
     found = events(folder)

@@ -18,7 +18,7 @@ def nobodys_port() -> int:
 
 async def test_the_user_is_told_once_where_the_text_goes_and_once_that_nobody_answers() -> None:
     place = f"127.0.0.1:{nobodys_port()}"
-    async with editor(BARE, options={"model": f"llama:http://{place}", "showThreshold": 0}) as lost:
+    async with editor(BARE, options={"model": f"llama:http://{place}", "showThreshold": 0, "budgetMs": 5000}) as lost:
         await lost.ready()
         assert lost.statuses[-1].device == place
         above = "".join(f"value_{number} = compute({number})\n" for number in range(9))

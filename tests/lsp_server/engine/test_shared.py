@@ -187,7 +187,7 @@ async def test_the_engine_counts_what_was_sent_before_it_was_asked(own_folder: P
         assert await text(one, "a") == await text(one, "a") == "a"
         assert await text(one, "b") == "b"
         found = await asyncio.to_thread(measure, socket_of_engine(own_folder))
-        assert (found.asked, found.ahead) == (2, 1)
+        assert (found.asked, found.speculative) == (2, 1)
 
 
 async def test_a_restart_is_for_all_windows() -> None:

@@ -11,7 +11,6 @@ from sharing import suspend
 
 from infill_engine.serving.protocol import State
 from infill_engine.types import Answer, InfillRequest, Reason
-from lsp_server.engine import client as engine_client
 from lsp_server.engine import supervisor as worker_process
 from lsp_server.engine import watchdog
 from lsp_server.engine.client import EngineClient
@@ -118,7 +117,7 @@ async def test_it_is_ended_and_another_started(monkeypatch: pytest.MonkeyPatch, 
         assert (await ask(client, "a")).candidates[0].text == "a"
         assert client.worker.pid != hung
         assert client.worker.deaths == 1
-        assert told == [engine_client.HUNG]
+        assert told == [worker_process.HUNG]
 
 
 async def test_a_slow_one_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """infill/cursor: what is read ahead where the cursor rests, and what is not."""
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
@@ -8,7 +9,7 @@ import pytest
 from capabilities import NEOVIM
 from editor import CURSOR, editor
 
-from infill_engine.serving.protocol import Infill, State, Status, Warm
+from infill_engine.serving.protocol import Infill, Prefetch, State, Status
 from infill_engine.settings import WindowSettings
 from lsp_server.engine.supervisor import WorkerProcess
 from lsp_server.server import create_server
@@ -25,14 +26,14 @@ class Bench:
     def __init__(self) -> None:
         self.server, self.session = create_server()
         self.sent: list[Any] = []
-        self.session.engine.worker.send = self._send
+        self.session.engine.worker.link = SimpleNamespace(send=self._send, pid=1, budget_ms=None)
         self.session.engine.status = READY
         self.session.protocol.handle_message(
             {"id": 1, "method": "initialize", "params": {"processId": None, "rootUri": None, "capabilities": {}}}
         )
 
     def open(self, text: str, uri: str = URI) -> None:
-        self.session.documents.open(uri, "python", text, 5)
+        self.session.workspace.documents.open(uri, "python", text, 5)
 
     def tell(self, position: object, uri: object = URI, **document: object) -> None:
         """What a client sends, through the layer that decodes it."""
@@ -45,7 +46,7 @@ class Bench:
     @property
     def warmed(self) -> list[str]:
         """The windows the worker was to read, with the cursor in them."""
-        return [item.request.prefix + CURSOR + item.request.suffix for item in self.sent if isinstance(item, Warm)]
+        return [item.request.prefix + CURSOR + item.request.suffix for item in self.sent if isinstance(item, Prefetch)]
 
     def _send(self, message: object) -> bool:
         self.sent.append(message)
@@ -116,7 +117,7 @@ async def test_what_it_does_not_fit_is_ignored(bench: Bench, told: dict[str, obj
     "settings", [ServerSettings(enable=False), ServerSettings(languages={"python": False})], ids=["off", "language off"]
 )
 async def test_nothing_is_read_where_it_is_switched_off(bench: Bench, settings: ServerSettings) -> None:
-    bench.session.settings = settings
+    bench.session.workspace.settings = settings
     bench.rest(0, 0)
     assert bench.sent == []
 
@@ -137,15 +138,15 @@ async def test_the_same_window_is_read_once(bench: Bench) -> None:
 
 async def test_after_anything_else_was_asked_it_is_read_anew(bench: Bench) -> None:
     bench.rest(0, 0)
-    (snapshot,) = bench.session.documents.snapshots()
-    bench.session.engine.speculate(URI, bench.session.request_at(snapshot, (1, 0)), 1e9)
+    (snapshot,) = bench.session.workspace.documents.snapshots()
+    bench.session.engine.speculate(URI, bench.session.requests.completion(snapshot, (1, 0)), 1e9)
     bench.rest(0, 0)
-    assert [type(message) for message in bench.sent] == [Warm, Infill, Warm]
+    assert [type(message) for message in bench.sent] == [Prefetch, Infill, Prefetch]
 
 
 async def test_a_new_worker_reads_it_anew(bench: Bench) -> None:
     bench.rest(0, 0)
-    bench.session.engine.ended()
+    bench.session.engine.lost()
     bench.rest(0, 0)
     assert len(bench.warmed) == 2
 
@@ -153,7 +154,7 @@ async def test_a_new_worker_reads_it_anew(bench: Bench) -> None:
 async def test_an_engine_that_becomes_ready_reads_where_the_cursor_rests(bench: Bench) -> None:
     bench.open("d = 4\n", OTHER)  # the last that was opened
     bench.rest(1, 5)
-    bench.session.engine.ended()
+    bench.session.engine.lost()
     bench.session.engine.heard(READY)
     assert bench.warmed[1:] == [f"a = 'é😀'; b\nc = 3{CURSOR}\n"]
     bench.open("e = 5\n")  # another text: the cursor may be anywhere
@@ -196,7 +197,7 @@ async def test_a_text_that_ends_the_engine_does_so_once() -> None:
 async def test_text_around_a_deletion_or_an_undo_is_read_ahead(
     bench: Bench, changes: list[tuple[str, int, int, int]], expected: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lsp_server.session.PAUSE_SECONDS", 0.02)
+    monkeypatch.setattr("lsp_server.suggestions.prefetch.PAUSE_SECONDS", 0.02)
     bench.sent.clear()
     for number, (text, line, start, end) in enumerate(changes):
         change = {

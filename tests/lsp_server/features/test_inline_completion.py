@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from lsprotocol import types
 
+from infill_engine.budget.deadline import now
 from infill_engine.types import Answer, Candidate, InfillRequest, Reason, Source
 from lsp_server.documents.snapshots import Change
 from lsp_server.features.inline_completion import inline_completion
@@ -21,7 +22,7 @@ AUTOMATIC, INVOKED = types.InlineCompletionTriggerKind.Automatic, types.InlineCo
 
 def session_that_answers(answer: object, meanwhile: object = None) -> Session:
     _, session = create_server()
-    session.documents.open(URI, "python", "x = \n")
+    session.workspace.documents.open(URI, "python", "x = \n")
     session.reporter.answered = lambda _ticket, _reason, _elapsed_ms: None
 
     async def ask(_document: str, _request: InfillRequest, _due: float, *_listeners: object) -> Answer:
@@ -39,7 +40,7 @@ async def texts(session: Session, kind: types.InlineCompletionTriggerKind = AUTO
     params = types.InlineCompletionParams(
         types.InlineCompletionContext(kind), types.TextDocumentIdentifier(URI), types.Position(0, 4)
     )
-    result = await inline_completion(session, params)
+    result = await inline_completion(session, params, now())
     return None if result is None else [item.insert_text for item in result.items]
 
 
@@ -69,9 +70,9 @@ async def test_replies(answer: object, kind: types.InlineCompletionTriggerKind, 
 
 
 MEANWHILE = {
-    "typed": lambda session: session.documents.change(URI, [Change("y", (0, 4), (0, 4))]),
-    "closed": lambda session: session.documents.close(URI),
-    "opened anew": lambda session: session.documents.open(URI, "python", "x = \n"),
+    "typed": lambda session: session.workspace.documents.change(URI, [Change("y", (0, 4), (0, 4))]),
+    "closed": lambda session: session.workspace.documents.close(URI),
+    "opened anew": lambda session: session.workspace.documents.open(URI, "python", "x = \n"),
 }
 
 
@@ -82,12 +83,12 @@ async def test_an_answer_for_an_older_text_is_never_shown(meanwhile: object) -> 
 
 async def test_a_request_is_built_again_only_if_something_has_changed() -> None:
     _, session = create_server()
-    snapshot = session.documents.open(URI, "python", "x = \n")
-    speculated = session.request_at(snapshot, (0, 4))
-    assert session.request_at(snapshot, (0, 4)) is speculated
-    assert session.request_at(snapshot, (0, 3)).prefix == "x ="
-    assert session.request_at(snapshot, (0, 4), least=9).candidates == 9
-    changed = session.documents.change(URI, [Change("y", (0, 0), (0, 1))], 2)
-    assert session.request_at(changed, (0, 4)).prefix == "y = "
-    session.documents.open("file:///w/b.py", "python", "y = helper(1)\n")
-    assert [draft.text for draft in session.request_at(changed, (0, 4)).drafts] == ["helper(1)"]
+    snapshot = session.workspace.documents.open(URI, "python", "x = \n")
+    speculated = session.requests.completion(snapshot, (0, 4))
+    assert session.requests.completion(snapshot, (0, 4)) is speculated
+    assert session.requests.completion(snapshot, (0, 3)).prefix == "x ="
+    assert session.requests.completion(snapshot, (0, 4), least=9).candidates == 9
+    changed = session.workspace.documents.change(URI, [Change("y", (0, 0), (0, 1))], 2)
+    assert session.requests.completion(changed, (0, 4)).prefix == "y = "
+    session.workspace.documents.open("file:///w/b.py", "python", "y = helper(1)\n")
+    assert [draft.text for draft in session.requests.completion(changed, (0, 4)).drafts] == ["helper(1)"]

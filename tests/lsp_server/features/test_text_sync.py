@@ -6,9 +6,9 @@ from unittest.mock import Mock
 import pytest
 from lsprotocol import types
 
-from lsp_server.documents.snapshots import Documents
 from lsp_server.features.text_sync import did_open
 from lsp_server.session import Session
+from lsp_server.suggestions.workspace import Workspace
 
 
 @pytest.mark.parametrize(
@@ -20,8 +20,8 @@ from lsp_server.session import Session
     ],
 )
 def test_the_content_decides_where_the_name_may_be_wrong(name: str, sent: str, text: str, expected: str) -> None:
-    session: Any = Mock(documents=Documents())
+    session: Any = Mock(workspace=Workspace())
     uri = f"file:///project/{name}"
     did_open(cast(Session, session), types.DidOpenTextDocumentParams(types.TextDocumentItem(uri, sent, 1, text)))
-    [opened] = session.read_ahead.call_args.args
-    assert (opened.language, session.documents.get(uri).language) == (expected, expected)
+    [opened] = session.prefetch.opened.call_args.args
+    assert (opened.language, session.workspace.documents.get(uri).language) == (expected, expected)

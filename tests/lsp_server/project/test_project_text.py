@@ -104,18 +104,18 @@ def test_a_project_is_known_by_its_marks(tmp_path: Path, mark: str, found: bool)
 
 
 def opened(session: Session, folder: Path, text: str = "") -> Snapshot:
-    return session.documents.open((folder / "app/new.py").as_uri(), "python", text or LINE[:29])
+    return session.workspace.documents.open((folder / "app/new.py").as_uri(), "python", text or LINE[:29])
 
 
 async def settled(session: Session) -> None:
-    while session._tasks:
+    while session.background.running:
         await asyncio.sleep(0.01)
 
 
 async def drafts(session: Session, snapshot: Snapshot) -> list[str]:
-    session.project_near(snapshot)
+    session.prefetch.read_project(snapshot)
     await settled(session)
-    return [draft.text for draft in session.request_at(snapshot, (0, len(snapshot.lines[0]))).drafts or ()]
+    return [draft.text for draft in session.requests.completion(snapshot, (0, len(snapshot.lines[0]))).drafts or ()]
 
 
 @pytest.mark.parametrize(
@@ -126,16 +126,16 @@ async def test_lines_are_found_in_files_of_the_workspace(
 ) -> None:
     (project / "app/net.py").write_text(LINE)
     _, session = create_server()
-    session.roots = (str(project),) if roots else ()
-    session.settings = ServerSettings(search_project=search)
+    session.workspace.roots = (str(project),) if roots else ()
+    session.workspace.settings = ServerSettings(search_project=search)
     assert await drafts(session, opened(session, project)) == expected
 
 
 async def test_what_is_old_is_read_again(project: Path) -> None:
     now = [0.0]
     _, session = create_server()
-    session.project = ProjectText(clock=lambda: now[0])
-    session.roots = (str(project),)
+    session.workspace.project = ProjectText(clock=lambda: now[0])
+    session.workspace.roots = (str(project),)
     snapshot = opened(session, project)
     assert await drafts(session, snapshot) == []
     (project / "app/net.py").write_text(LINE)
@@ -151,10 +151,10 @@ async def test_of_many_documents_opened_at_once_the_last_are_read(
     read: list[str] = []
     monkeypatch.setattr(project_text, "read_around", lambda path, *_: read.append(path.name) or Surroundings())
     _, session = create_server()
-    session.roots = (str(project),)
+    session.workspace.roots = (str(project),)
     for number in range(50):
         uri = (project / f"app/{number}.py").as_uri()
-        session.project_near(session.documents.open(uri, "python", ""))
+        session.prefetch.read_project(session.workspace.documents.open(uri, "python", ""))
     await settled(session)
     assert read[1:] == [f"{number}.py" for number in range(50 - project_text.DOCUMENTS, 50)]
 
@@ -162,17 +162,17 @@ async def test_of_many_documents_opened_at_once_the_last_are_read(
 async def test_the_text_around_a_closed_document_is_forgotten(project: Path) -> None:
     (project / "app/net.py").write_text(LINE)
     _, session = create_server()
-    session.roots = (str(project),)
+    session.workspace.roots = (str(project),)
     snapshot = opened(session, project)
     assert await drafts(session, snapshot) == ["host, port)"]
     did_close(session, types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(snapshot.uri)))
-    assert session.project.near(snapshot.uri) == Surroundings()
+    assert session.workspace.project.near(snapshot.uri) == Surroundings()
 
 
 async def test_what_is_excluded_is_forgotten_at_once(project: Path) -> None:
     (project / "app/net.py").write_text(LINE)
     _, session = create_server()
-    session.roots = (str(project),)
+    session.workspace.roots = (str(project),)
     snapshot = opened(session, project)
     assert await drafts(session, snapshot) == ["host, port)"]
     await apply_options(session, {"excludes": ["net.py"]})
@@ -184,24 +184,25 @@ async def test_what_is_excluded_is_forgotten_at_once(project: Path) -> None:
 async def test_the_engine_gets_what_was_read_and_requests_name_it(project: Path) -> None:
     (project / "app/net.py").write_text(LINE)
     _, session = create_server()
-    session.roots = (str(project),)
+    session.workspace.roots = (str(project),)
     got: list[Surroundings] = []
-    session.engine.surround = got.append  # type: ignore[method-assign]
+    session.engine.index_project = got.append  # type: ignore[method-assign]
     snapshot = opened(session, project)
-    assert session.request_at(snapshot, (0, 0)).surroundings == ""
+    session.prefetch.read_project(snapshot)
+    assert session.requests.completion(snapshot, (0, 0)).surroundings == ""
     await settled(session)
     (near,) = got
     assert LINE in near.text
-    assert session.request_at(snapshot, (0, 0)).surroundings == near.name
+    assert session.requests.completion(snapshot, (0, 0)).surroundings == near.name
 
 
 async def test_a_new_worker_gets_it_again(project: Path) -> None:
     (project / "app/net.py").write_text(LINE)
     _, session = create_server()
-    session.roots = (str(project),)
+    session.workspace.roots = (str(project),)
     snapshot = opened(session, project)
     await drafts(session, snapshot)
     got: list[Surroundings] = []
-    session.engine.surround = got.append  # type: ignore[method-assign]
+    session.engine.index_project = got.append  # type: ignore[method-assign]
     session._on_status(Status(State.READY))
-    assert got == [session.project_near(snapshot)]
+    assert got == [session.workspace.project.near(snapshot.uri)]

@@ -269,11 +269,11 @@ def test_other_open_files_of_the_language_are_searched() -> None:
 
 def test_what_is_excluded_is_not_shown_in_other_files_either() -> None:
     _, session = create_server()
-    session.settings = ServerSettings(languages={"*": True, "markdown": False})
+    session.workspace.settings = ServerSettings(languages={"*": True, "markdown": False})
     for uri, language in (("a.py", "python"), ("secrets.py", "python"), ("b.md", "markdown"), ("c.py", "python")):
-        session.documents.open(f"file:///w/{uri}", language, "text")
-    here = session.documents.open("file:///w/d.py", "python", "text")
-    assert [snapshot.uri[-4:] for snapshot in session.neighbours(here)] == ["d.py", "c.py", "a.py"]
+        session.workspace.documents.open(f"file:///w/{uri}", language, "text")
+    here = session.workspace.documents.open("file:///w/d.py", "python", "text")
+    assert [snapshot.uri[-4:] for snapshot in session.requests.neighbours(here)] == ["d.py", "c.py", "a.py"]
 
 
 def test_only_so_much_is_searched() -> None:

@@ -11,7 +11,7 @@ from servers import REQUEST, SECONDS, Visit, engine_of, soon, tell, telling, tex
 
 from infill_engine import Deadline, InfillRequest, Reason, Source
 from infill_engine.engine.remote.address import read_address
-from infill_engine.engine.remote.dialects import Question
+from infill_engine.engine.remote.dialects import FimRequest
 from infill_engine.engine.remote.server import Server
 
 
@@ -40,7 +40,7 @@ def test_an_equal_request_and_typing_through_ask_nobody() -> None:
 def test_connections_are_kept_and_stale_ones_replaced() -> None:
     with telling(tell) as server:
         about = Server(read_address(server.name))
-        question = Question("a = ", "\n", True, 8, 0.0, 0)
+        question = FimRequest("a = ", "\n", True, 8, 0.0, 0)
         for _ in range(3):
             assert [text.text for text in about.ask([question], soon(), 0).texts] == ["alpha(0)"]
             until(lambda: bool(about._connections._idle))
@@ -70,7 +70,7 @@ def test_a_connection_that_broke_while_it_was_kept(
     with telling(break_off, tls) as server:
         about = Server(read_address(server.name))
         for times in range(3):
-            reply = about.ask([Question("a = ", "\n", True, 8, 0.0, 0)], soon(), 0)
+            reply = about.ask([FimRequest("a = ", "\n", True, 8, 0.0, 0)], soon(), 0)
             assert ([text.text for text in reply.texts], reply.user_message) == (["alpha(0)"], "")
             until(lambda: bool(about._connections._idle))
             assert len(server.clients) == times + 1
@@ -129,7 +129,7 @@ def test_a_withdrawn_question_opens_no_connection(monkeypatch: pytest.MonkeyPatc
 
     with telling(hang_at_last) as server:
         about = Server(read_address(server.name))
-        question = Question("a = ", "\n", True, 8, 0.0, 0)
+        question = FimRequest("a = ", "\n", True, 8, 0.0, 0)
         about.ask([question], soon(), 0)
         until(lambda: bool(about._connections._idle))
         opened: list[float] = []

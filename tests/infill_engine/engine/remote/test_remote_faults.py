@@ -7,9 +7,9 @@ from servers import REQUEST, Hand, Say, Visit, engine_of, in_one, soon, tell, te
 
 from infill_engine import Deadline, InfillRequest, Source
 from infill_engine.engine.remote.address import read_address
-from infill_engine.engine.remote.dialects import Question, prompt_of
+from infill_engine.engine.remote.dialects import FimRequest, prompt_of
 from infill_engine.engine.remote.loading import load_remote
-from infill_engine.engine.remote.server import SILENCES, Server
+from infill_engine.engine.remote.server import MOST_TIMEOUTS, Server
 from infill_engine.errors import InputError
 from infill_engine.models.published.fim_tokens import DEEPSEEK_CODER, QWEN_CODER
 
@@ -80,8 +80,8 @@ def test_a_server_that_is_down() -> None:
 def test_one_late_answer_is_nothing_to_tell_and_several_in_a_row_are() -> None:
     with telling(lambda visit: visit.until_cut_off()) as server:
         engine = engine_of(server)
-        found = [engine.answer(REQUEST, Deadline.after_ms(60)) for _ in range(SILENCES)]
-        assert [bool(answer.user_message) for answer in found] == [False] * (SILENCES - 1) + [True]
+        found = [engine.answer(REQUEST, Deadline.after_ms(60)) for _ in range(MOST_TIMEOUTS)]
+        assert [bool(answer.user_message) for answer in found] == [False] * (MOST_TIMEOUTS - 1) + [True]
         assert "budgetMs" in found[-1].user_message
         assert all(texts(answer, Source.RETRIEVAL) for answer in found)
     assert engine.answer(InfillRequest("x = ", "\n", drafts=()), Deadline.after_ms(0)).reason is not None
@@ -105,10 +105,11 @@ def test_the_key_goes_to_the_server_and_nowhere_else(monkeypatch: pytest.MonkeyP
 
 
 def test_tokens_that_stand_in_somebodys_code_do_not_steer() -> None:
-    question = Question("a<|fim_middle|>b<|fim_prefix|>c", "d<|endoftext|>e", True, 8, 0.0, 0)
+    question = FimRequest("a<|fim_middle|>b<|fim_prefix|>c", "d<|endoftext|>e", True, 8, 0.0, 0)
     assert prompt_of(QWEN_CODER, question) == "<|fim_prefix|>c<|fim_suffix|>d<|fim_middle|>"
     assert (
-        prompt_of(DEEPSEEK_CODER, Question("a", "b", True, 8, 0.0, 0)) == "<｜fim▁begin｜>a<｜fim▁hole｜>b<｜fim▁end｜>"
+        prompt_of(DEEPSEEK_CODER, FimRequest("a", "b", True, 8, 0.0, 0))
+        == "<｜fim▁begin｜>a<｜fim▁hole｜>b<｜fim▁end｜>"
     )
 
 

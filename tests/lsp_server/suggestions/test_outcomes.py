@@ -10,7 +10,7 @@ from lsprotocol import types
 
 from lsp_server.documents.snapshots import Change, Documents, Snapshot
 from lsp_server.suggestions.dismissals import Dismissals
-from lsp_server.usage.suggestions import SuggestionTracker, read_arguments
+from lsp_server.suggestions.outcomes import SuggestionTracker, read_arguments
 
 URI = "file:///project/a.py"
 TEXTS = ("alpha(1)", "beta", "if x:\n    y = 1\n")

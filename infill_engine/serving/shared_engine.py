@@ -1,4 +1,4 @@
-"""Several clients of one dispatch: gives requests numbers and documents names of their own, and returns the answers.
+"""Several clients of one dispatch: who they are, which messages they get, and what is measured of their requests.
 
 Invariants: a client gets answers to its own requests only; every request of a client that stays is answered once.
 """
@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import psutil
-from msgspec import structs
 
 from infill_engine.budget.deadline import Clock, now
 from infill_engine.serving.dispatch import Dispatch
@@ -20,43 +19,27 @@ from infill_engine.serving.health.latency import Latencies
 from infill_engine.serving.interface import Load
 from infill_engine.serving.protocol import (
     Answered,
-    Cancel,
-    CanvasPreview,
-    Changed,
-    Claim,
     Failure,
     Infill,
-    Late,
     Measure,
     Measured,
     Message,
     Moved,
+    Promote,
     Renew,
     Shutdown,
     State,
     Status,
-    Surround,
-    Warm,
-    Watch,
 )
+from infill_engine.serving.queues import Task
 from infill_engine.serving.runtime_files import package_version
-from infill_engine.serving.shares import disowned, owned
-from infill_engine.types import Answer, Reason
-
-MOST_ASKED = 64  # requests of one client that have no answer
+from infill_engine.types import Reason
 
 Send = Callable[[Message], None]
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    client: int
-    id: int  # the client's own
-    since: float
-
-
 @dataclass
-class Hub:
+class SharedEngine:
     """One engine and its clients. All methods may be called from any thread."""
 
     load: Load
@@ -71,13 +54,12 @@ class Hub:
     status: Status = field(default_factory=lambda: Status(State.LOADING))
     moved: bool = False  # another process has the socket
     _clients: dict[int, Send] = field(default_factory=dict)
-    _asked: dict[int, _Asked] = field(default_factory=dict)  # by our number
     _numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
     _latencies: Latencies = field(default_factory=Latencies)
     _answers: int = 0
     _from_cache: int = 0
     _requests: int = 0  # that somebody has asked
-    _ahead: int = 0  # of these, sent before
+    _speculative: int = 0  # of these, sent before
     # Never held while the dispatch is called: the dispatch calls `_send` while it holds its own lock.
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -108,27 +90,15 @@ class Hub:
             self._clients.pop(client, None)
             self.left_at = self.clock()
             self.log("window left", window=client, windows=len(self._clients))
-            lost = [number for number, asked in self._asked.items() if asked.client == client]
-        for number in lost:
-            self.dispatch.receive(Cancel(number))
-        self.dispatch.forget(str(client))
+        self.dispatch.forget(client)
 
     def receive(self, client: int, message: Message) -> None:
         """Handle a message from a client. Ignore what no client should send."""
         match message:
-            case Infill():
-                self._infill(client, message)
-            case Cancel() | Watch():
-                for number in self._numbered(client, message.id):
-                    self.dispatch.receive(structs.replace(message, id=number))
-            case Claim():
+            case Promote():
                 with self._lock:
                     self._requests += 1
-                    self._ahead += 1
-            case Warm() | Changed():
-                self.dispatch.receive(structs.replace(message, document=owned(client, message.document)))
-            case Surround():
-                self.dispatch.receive(message)
+                    self._speculative += 1
             case Measure():
                 self._tell(client, self.measured())
             case Renew():
@@ -136,7 +106,10 @@ class Hub:
             case Shutdown():
                 self.stopping.set()
             case _:
-                pass
+                if isinstance(message, Infill):
+                    with self._lock:
+                        self._requests += not (message.speculative or message.background)
+                self.dispatch.receive(message, client)
 
     def move(self) -> None:
         """Tell all clients, and those that still come, that another process has the socket."""
@@ -148,10 +121,11 @@ class Hub:
 
     def broadcast(self, message: Message) -> None:
         """Send a message to every client."""
-        self._send(message)
+        self._send(message, None)
 
     def measured(self) -> Measured:
         """Return what `infill-ls engine status` shows. One of the clients is the one that asks."""
+        waiting = self.dispatch.unanswered()
         with self._lock:
             status, first, last = self.status, self.health.first, self.health.last
             return Measured(
@@ -163,7 +137,7 @@ class Hub:
                 seconds=self.clock() - self._began,
                 memory_bytes=psutil.Process().memory_info().rss,
                 clients=max(0, len(self._clients) - 1),
-                waiting=len(self._asked),
+                waiting=waiting,
                 answers=self._answers,
                 from_cache=self._from_cache,
                 latency_ms=self._latencies.percentiles(),
@@ -173,24 +147,8 @@ class Hub:
                 drift=round(self.health.drift, 2),
                 memory_at_first=first.memory_bytes if first is not None else 0,
                 asked=self._requests,
-                ahead=self._ahead,
+                speculative=self._speculative,
             )
-
-    def _infill(self, client: int, message: Infill) -> None:
-        with self._lock:
-            number = next(self._numbers)
-            self._requests += not (message.ahead or message.background)
-            full = sum(asked.client == client for asked in self._asked.values()) >= MOST_ASKED
-            if not full:
-                self._asked[number] = _Asked(client, message.id, self.clock())
-        if full:
-            self._tell(client, Answered(message.id, Answer(reason=Reason.SUPERSEDED)))
-        else:
-            self.dispatch.receive(structs.replace(message, id=number, document=owned(client, message.document)))
-
-    def _numbered(self, client: int, request_id: int) -> list[int]:
-        with self._lock:
-            return [number for number, asked in self._asked.items() if (asked.client, asked.id) == (client, request_id)]
 
     def _tell(self, client: int, message: Message) -> None:
         with self._lock:
@@ -198,22 +156,13 @@ class Hub:
         if send is not None:
             send(message)
 
-    def _send(self, message: Message) -> None:
-        """Pass a message of the dispatch on: an answer to its client, anything else to all."""
+    def _send(self, message: Message, task: Task | None) -> None:
+        """Send a message of the dispatch to the client of its task; to all clients if it has none."""
         with self._lock:
-            if isinstance(message, Answered | Failure | CanvasPreview):
-                asked = self._asked.get(message.id)
-                if asked is None:
-                    return
-                if not isinstance(message, CanvasPreview):
-                    del self._asked[message.id]
-                    self._count(message, asked)
-                message = structs.replace(message, id=asked.id)
-                receivers = [self._clients[asked.client]] if asked.client in self._clients else []
-            elif isinstance(message, Late):
-                client, document = disowned(message.document)
-                message = structs.replace(message, document=document)
-                receivers = [self._clients[client]] if client in self._clients else []
+            if task is not None:
+                if isinstance(message, Answered | Failure):
+                    self._count(message, task)
+                receivers = [self._clients[task.client]] if task.client in self._clients else []
             else:
                 if isinstance(message, Status):
                     if message.state is not State.LOADING or message.state is not self.status.state:
@@ -225,15 +174,15 @@ class Hub:
             for send in receivers:
                 send(message)
 
-    def _count(self, message: Answered | Failure, asked: _Asked) -> None:
-        ms = round(1000 * (self.clock() - asked.since), 2)
+    def _count(self, message: Answered | Failure, task: Task) -> None:
+        ms = round(1000 * (self.clock() - task.arrived), 2)
         if isinstance(message, Failure):
-            self.log("failure", window=asked.client, ms=ms, sentence=message.message)
+            self.log("failure", window=task.client, ms=ms, sentence=message.message)
             return
         answer = message.answer
         self.log(
             "answer",
-            window=asked.client,
+            window=task.client,
             ms=ms,
             candidates=len(answer.candidates),
             reason=answer.reason,

@@ -18,7 +18,7 @@ from enum import StrEnum
 from infill_engine.text.lines import with_plain_ends
 from lsp_server.documents.snapshots import Snapshot, common_prefix, one_key_types
 from lsp_server.protocol.positions import Place
-from lsp_server.suggestions.dismissals import Dismissals, Offer, offered, surroundings
+from lsp_server.suggestions.dismissals import Dismissals, Offer, context_of, offered
 
 LONGEST_LINES = 200  # lines inserted below a suggestion; a longer insertion is not one of ours
 
@@ -72,7 +72,7 @@ class SuggestionTracker:
     """The newest suggestion of each document. `count` is called for every outcome, and with -1 for a revoked one."""
 
     count: Count
-    dismissals: Dismissals
+    dismissals: Dismissals = field(default_factory=Dismissals)
     _suggestions: dict[str, _Suggestion] = field(default_factory=dict)
 
     def shown(
@@ -164,7 +164,7 @@ class SuggestionTracker:
             return
         row, left = suggestion.front()
         if row < len(snapshot.lines) and snapshot.lines[row].startswith(left):
-            here = surroundings(snapshot, (row, len(left)), (row, len(left)))
+            here = context_of(snapshot, (row, len(left)), (row, len(left)))
             for text in suggestion.texts:
                 if text.startswith(suggestion.inserted):
                     self.dismissals.dismissed(snapshot.uri, (here, text[len(suggestion.inserted) :]))

@@ -7,10 +7,11 @@ import pytest
 from lsprotocol import types
 
 from infill_engine.types import Answer, Candidate, Reason
-from lsp_server.documents.snapshots import Documents
 from lsp_server.suggestions.completions import Insertion, Reply
-from lsp_server.suggestions.dismissals import Dismissals, offered
-from lsp_server.suggestions.late_answers import late_watch, was_told
+from lsp_server.suggestions.dismissals import offered
+from lsp_server.suggestions.late_answers import LateAnswers
+from lsp_server.suggestions.outcomes import SuggestionTracker
+from lsp_server.suggestions.workspace import Workspace
 
 POSITION = types.Position(0, 4)
 SURE, UNSURE = 0.9, 0.1
@@ -25,22 +26,22 @@ class Case:
 
     def __init__(self, invoked: bool = False) -> None:
         self.told: list[Any] = []
-        self.session: Any = SimpleNamespace(
-            documents=Documents(),
+        self.requests: Any = SimpleNamespace(
+            workspace=Workspace(),
             engine=SimpleNamespace(takes_late=True),
-            protocol=SimpleNamespace(notify=lambda method, params: self.told.append((method, params))),
-            told_late=None,
-            dismissals=Dismissals(),
+            suggestions=SuggestionTracker(lambda _name, _number: None),
         )
-        self.snapshot = self.session.documents.open("file:///a.py", "python", "x = ", 7)
+        protocol: Any = SimpleNamespace(notify=lambda method, params: self.told.append((method, params)))
+        self.late = LateAnswers(self.requests, protocol)
+        self.snapshot = self.requests.workspace.documents.open("file:///a.py", "python", "x = ", 7)
         self.insertion = Insertion(self.snapshot, (0, 4), (0, 4))
-        watch = late_watch(self.session, self.insertion, POSITION, invoked=invoked)
-        assert watch is not None
-        self.watch = watch
+        listener = self.late.listener(self.insertion, POSITION, invoked=invoked)
+        assert listener is not None
+        self.listener = listener
 
     def shows(self, text: str) -> None:
         found = answer(text) if text else Answer(reason=Reason.DEADLINE)
-        self.watch.replied(Reply(found, 1.0))
+        self.listener.replied(Reply(found, 1.0))
 
 
 @pytest.mark.parametrize(
@@ -61,37 +62,37 @@ class Case:
 def test_what_is_told(shown: str, late: str, confidence: float, invoked: bool, is_told: bool) -> None:
     case = Case(invoked)
     case.shows(shown)
-    assert case.watch(answer(late, confidence)) is is_told
+    assert case.listener(answer(late, confidence)) is is_told
     told = [("infill/lateAnswer", {"uri": "file:///a.py", "version": 7, "position": POSITION})]
     assert case.told == (told if is_told else [])
-    assert was_told(case.session, case.insertion) == (invoked if is_told else None)
+    assert case.late.was_told(case.insertion) == (invoked if is_told else None)
 
 
 def test_what_was_told_of_counts_as_shown() -> None:
     case = Case()
     case.shows("")
-    assert [case.watch(answer(text)) for text in ("alpha", "beta", "alpha(1)")] == [True, False, True]
+    assert [case.listener(answer(text)) for text in ("alpha", "beta", "alpha(1)")] == [True, False, True]
 
 
 def test_nothing_is_told_before_the_reply_or_after_a_change() -> None:
     case = Case()
-    assert not case.watch(answer("alpha(1)"))
+    assert not case.listener(answer("alpha(1)"))
     case.shows("")
-    case.session.documents.open("file:///a.py", "python", "x = 1", 8)
-    assert not case.watch(answer("alpha(1)"))
+    case.requests.workspace.documents.open("file:///a.py", "python", "x = 1", 8)
+    assert not case.listener(answer("alpha(1)"))
 
 
 def test_lists_of_the_editor_are_left_alone() -> None:
     case = Case()
     for insertion in (Insertion(case.snapshot, (0, 3), (0, 4)), Insertion(case.snapshot, (0, 4), (0, 4), "lead")):
-        assert late_watch(case.session, insertion, POSITION, invoked=False) is None
-    case.session.engine.takes_late = False
-    assert late_watch(case.session, case.insertion, POSITION, invoked=False) is None
+        assert case.late.listener(insertion, POSITION, invoked=False) is None
+    case.requests.engine.takes_late = False
+    assert case.late.listener(case.insertion, POSITION, invoked=False) is None
 
 
 @pytest.mark.parametrize("invoked", [False, True])
 def test_what_was_typed_past_is_told_only_to_those_who_asked(invoked: bool) -> None:
     case = Case(invoked)
-    case.session.dismissals.typed_past("file:///a.py", offered(case.snapshot, (0, 4), (0, 4), "alpha(1)"))
+    case.requests.suggestions.dismissals.typed_past("file:///a.py", offered(case.snapshot, (0, 4), (0, 4), "alpha(1)"))
     case.shows("")
-    assert case.watch(answer("alpha(1)")) is invoked
+    assert case.listener(answer("alpha(1)")) is invoked

@@ -1,0 +1,107 @@
+"""The engine's requests for places in open documents, or why there must be none."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from infill_engine.settings import WindowSettings
+from infill_engine.types import InfillRequest, Reason, Surroundings
+from lsp_server.documents.snapshots import Snapshot
+from lsp_server.engine.client import EngineClient
+from lsp_server.protocol.positions import Place
+from lsp_server.protocol.uris import path_in_project
+from lsp_server.suggestions.outcomes import SuggestionTracker
+from lsp_server.suggestions.refusal import refusal
+from lsp_server.suggestions.workspace import Workspace
+
+ALTERNATIVES = 8  # that the engine is asked for; those that are not valid are left out afterwards
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """The text that a document is part of and the row at which it begins there; the files around it, and its path."""
+
+    text: Snapshot
+    top: int
+    project: Surroundings
+    path: str
+    window: WindowSettings
+
+
+@dataclass(eq=False, slots=True)
+class RequestBuilder:
+    """Builds requests with as much text as the engine wants. `suggestions` says what the user is typing along."""
+
+    workspace: Workspace
+    engine: EngineClient
+    suggestions: SuggestionTracker
+    _last: tuple[object, InfillRequest | None] = (None, None)  # the last request, after what it was built from
+
+    def refusal(self, snapshot: Snapshot | None, automatic: Place | None = None) -> Reason | None:
+        """Return why a document must not be completed, or None. These checks cost no model call.
+
+        For an automatic request, `automatic` is its place.
+        """
+        row = None if automatic is None else automatic[0]
+        reason = refusal(snapshot, self.workspace.settings, self.workspace.roots, row)
+        if reason is None and snapshot is not None and automatic is not None:
+            return Reason.DISMISSED if self.suggestions.dismissals.is_quiet(snapshot, automatic) else None
+        return reason
+
+    def completion(self, snapshot: Snapshot, place: Place, least: int = 0) -> InfillRequest:
+        """Build the request for a place, with at least `least` candidates.
+
+        The number is never below the setting. A request for fewer candidates then shares the answer of one for the
+        usual number and gets the same first ones. If the user is typing an unsure candidate that they asked to see, the
+        threshold is 0, so that it stays visible. The request that follows a speculation is the same and is not built
+        again.
+        """
+        from lsp_server.suggestions.request import build_request
+
+        settings = self.workspace.settings
+        settings = replace(settings, candidates=max(least, settings.candidates))
+        if self.suggestions.typed_into(snapshot, place):
+            settings = replace(settings, show_threshold=0.0)
+        around = self._around(snapshot)
+        place = (place[0] + around.top, place[1])
+        others = self.neighbours(snapshot)
+        parts = (around.text, place, settings, others, around.project, around.window, around.path)
+        known, request = self._last
+        if request is None or known != parts:
+            request = build_request(*parts)
+            self._last = parts, request
+        return request
+
+    def rewrite(
+        self, snapshot: Snapshot, spans: Sequence[tuple[Place, Place]], *, several_lines: bool, repeats: bool
+    ) -> InfillRequest:
+        """Build the request for alternatives to the text of some spans; see `build_rewrite`."""
+        from lsp_server.suggestions.request import build_rewrite
+
+        around = self._around(snapshot)
+        top, rest = around.top, (around.window, around.project, around.path)
+        spans = [((start[0] + top, start[1]), (end[0] + top, end[1])) for start, end in spans]
+        return build_rewrite(around.text, spans, ALTERNATIVES, *rest, several_lines=several_lines, repeats=repeats)
+
+    def context(self, snapshot: Snapshot, place: Place) -> InfillRequest:
+        """Build the context of a place, for the engine to read before there is a request."""
+        from lsp_server.suggestions.request import build_context
+
+        around = self._around(snapshot)
+        place = (place[0] + around.top, place[1])
+        return build_context(around.text, place, around.window, around.project, around.path)
+
+    def neighbours(self, snapshot: Snapshot) -> list[Snapshot]:
+        """Return the open documents whose text may be used in a document, most recently changed first.
+
+        Cells of the same notebook are left out: they are part of its text.
+        """
+        documents, notebooks = self.workspace.documents, self.workspace.notebooks
+        others = (other for other in documents.snapshots() if not notebooks.together(other.uri, snapshot.uri))
+        return [other for other in others if self.refusal(other) is None]
+
+    def _around(self, snapshot: Snapshot) -> _Around:
+        workspace = self.workspace
+        text, top = workspace.notebooks.around(snapshot, workspace.settings.allows_language)
+        project = workspace.project.near(snapshot.uri) if workspace.settings.search_project else Surroundings()
+        path = path_in_project(snapshot.uri, workspace.roots)
+        return _Around(text, top, project, path, self.engine.status.window)
