@@ -46,7 +46,8 @@ class Emacs:
         """Open a file that holds the text, with the cursor in its place."""
         path = self.folder / name
         path.write_text(marked.replace(CURSOR, ""))
-        self.value(f"(find-file {json.dumps(str(path))})")
+        self.type(f"\x18\x06{path}\r")  # Eglot waits for a command of the user
+        self.until(lambda: self.value("(buffer-name)") == f'"{name}"')
         self.value(f"(goto-char {marked.index(CURSOR) + 1})")
 
     @property

@@ -1,9 +1,13 @@
 ;; A user's configuration: what others.md says, and what a test needs to ask and to be answered.  -*- lexical-binding: t -*-
 
 (setq make-backup-files nil auto-save-default nil inhibit-startup-screen t use-dialog-box nil ring-bell-function #'ignore
-      create-lockfiles nil)
+      create-lockfiles nil
+      ;; There need not be a compiler.
+      native-comp-jit-compilation nil native-comp-enable-subr-trampolines nil)
 (dolist (folder (split-string (getenv "INFILL_PACKAGES") ":"))
   (add-to-list 'load-path folder))
+
+(setq print-escape-newlines t) ; a value is a line
 
 (defun test--answer (connection said)
   "Evaluate each line of SAID in the buffer that is shown, and send back the value."

@@ -4,25 +4,32 @@ INFILL_LSP_MODE names a folder that holds the code of emacs-lsp/lsp-mode. Eglot 
 """
 
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from editor_setup import set_up_or_skip
-from emacs_editor import Emacs, documented, editor
+from emacs_editor import POLL, Emacs, documented, editor
 
 SCRIPT = {
     "rules": [
         {"before": "x = ", "candidates": ["alpha(1)", "beta(2)"]},
+        {"before": "x = a", "candidates": ["lpha(1)"]},
         {"before": "😀é = ", "candidates": ["'ünï'"]},
         {"before": "():\n    ", "candidates": ["one = 1\n    return one"]},
     ]
 }
 LSP_MODE = """
 (require 'lsp-mode)
+(mapc #'require '(lsp-completion lsp-diagnostics lsp-headerline lsp-inline-completion lsp-lens lsp-modeline))
 (setq lsp-auto-guess-root t lsp-session-file (expand-file-name "session" (getenv "HOME"))
-      lsp-enable-suggest-server-download nil lsp-warn-no-matched-clients nil)
+      lsp-enabled-clients '(infill) lsp-enable-snippet nil)
 """
+AGAIN = "\x7f "  # Backspace, and the character again
+NEXT, ACCEPT = "\x0e", "\x1b[27;5;13~"  # Ctrl-N, and Ctrl-Return as a terminal sends it
+COMPLETE = "\x1b\t"
+ROUND = 3  # seconds
 START = "(add-hook 'python-mode-hook #'{})\n"
 SHOWN = """(and (overlayp lsp-inline-completion--overlay)
                 (overlay-buffer lsp-inline-completion--overlay)
@@ -52,23 +59,42 @@ def shown(emacs: Emacs) -> str:
     return emacs.value(" ".join(SHOWN.split()))
 
 
-def until_answered(emacs: Emacs, again: str, holds: str) -> None:
-    """Nobody tells when the engine is ready, so ask until something is shown."""
+def type_until(emacs: Emacs, keys: str, holds: Callable[[], bool]) -> None:
+    """Nobody tells when the engine is ready, so type something again until it has an effect."""
 
-    def asked() -> bool:
-        emacs.type(again)
-        return emacs.value(holds) != "nil"
+    def typed_again() -> bool:
+        emacs.type(keys)
+        end = time.monotonic() + ROUND
+        while not holds() and time.monotonic() < end:
+            time.sleep(POLL)
+        return holds()
 
-    emacs.until(asked)
+    emacs.until(typed_again)
 
 
 def test_lsp_mode_shows_and_takes_ghost_text(lsp_mode: Emacs) -> None:
-    lsp_mode.open("x =│\ny = 2\n", "first.py")
+    lsp_mode.open("x = │\ny = 2\n", "first.py")
     lsp_mode.until(lambda: lsp_mode.value("(lsp-workspaces)") != "nil")
-    lsp_mode.type(" ")
-    lsp_mode.until(lambda: "alpha(1)" in shown(lsp_mode))
-    lsp_mode.type("\t")
+    type_until(lsp_mode, AGAIN, lambda: "alpha(1)" in shown(lsp_mode))
+    lsp_mode.type(NEXT)
     lsp_mode.until(lambda: "beta(2)" in shown(lsp_mode))
-    lsp_mode.type("\r")
+    lsp_mode.type(ACCEPT)
     lsp_mode.until(lambda: lsp_mode.text == "x = beta(2)\ny = 2\n")
     assert "rror" not in lsp_mode.messages
+
+
+def test_lsp_mode_with_characters_of_several_units(lsp_mode: Emacs) -> None:
+    lsp_mode.open("# ünï 😀\n😀é = │\n", "unicode.py")
+    lsp_mode.until(lambda: lsp_mode.value("(lsp-workspaces)") != "nil")
+    type_until(lsp_mode, AGAIN, lambda: "'ünï'" in shown(lsp_mode))
+    lsp_mode.type(ACCEPT)
+    lsp_mode.until(lambda: lsp_mode.text == "# ünï 😀\n😀é = 'ünï'\n")
+
+
+def test_eglot_completes(eglot: Emacs) -> None:
+    eglot.open("x = a│\ny = 2\n", "first.py")
+    eglot.until(lambda: eglot.value("(and (eglot-managed-p) t)") == "t")
+    type_until(eglot, COMPLETE, lambda: eglot.text == "x = alpha(1)\ny = 2\n")
+    eglot.value("(goto-char (point-max))")
+    eglot.type("def f():\r")
+    type_until(eglot, COMPLETE, lambda: eglot.text.endswith("def f():\n    one = 1\n    return one"))
