@@ -100,7 +100,17 @@ def editor(folder: Path, configuration: str, script: dict[str, Any], packages: s
         }
         inner, outer = pty.openpty()
         termios.tcsetwinsize(outer, (40, 120))
-        command = ["setsid", "--ctty", emacs, "-Q", "-nw", "-l", str(Path(__file__).parent / "init.el"), "-l", str(folder / "user.el")]
+        command = [
+            "setsid",
+            "--ctty",
+            emacs,
+            "-Q",
+            "-nw",
+            "-l",
+            str(Path(__file__).parent / "init.el"),
+            "-l",
+            str(folder / "user.el"),
+        ]
         process = subprocess.Popen(command, stdin=outer, stdout=outer, stderr=outer, cwd=work, env=environment)
         os.close(outer)
         threading.Thread(target=_discard, args=(inner,), daemon=True).start()
