@@ -2,9 +2,10 @@
 
     python -m bench.users --serve http --serve "ray --replicas 1" --serve "ray --replicas 2" [--users 1 5 20 50]
 
-Each user types real code at 5 characters a second, asks after every character as Tabby's plugins do, and waits 300 ms. A server of each kind is started with its own engine, on the cores that the users need,
-too. One JSON line for each number of users: the share of keystrokes with a reply within 300 ms, and with a candidate;
-times in milliseconds; seconds of processor time of the server and its engines for 1,000 keystrokes; their memory in MB.
+Each user types real code at 5 characters a second, asks after every character as Tabby's plugins do, and waits 300 ms.
+Every kind of server starts an engine of its own. The users run on the same cores. One JSON line for each number
+of users: the share of keystrokes with a reply, and with a candidate; times of the replies in milliseconds; seconds of
+processor time of the server and its engines for 1,000 keystrokes; their memory in MB.
 """
 
 import argparse

@@ -184,7 +184,6 @@ def serve_ray(access: Access, replicas: int, settings: dict[str, Any]) -> None:
         include_dashboard=False,
         logging_level=logging.ERROR,
         log_to_driver=False,
-        _node_ip_address="127.0.0.1",
     )
     ended = threading.Event()
     for each in (signal.SIGINT, signal.SIGTERM):

@@ -20,7 +20,9 @@ from clients import llama_vim, tabby
 from http_server import Server, serving
 
 pytest.importorskip("ray.serve")
+yaml = pytest.importorskip("yaml")  # which Ray needs, too
 
+REPOSITORY = Path(__file__).parents[3]
 KEY = "a-key-of-somebody"
 OLD, NEW = "alpha(1)", "beta(2)"
 DOCUMENTS = 24
@@ -119,19 +121,22 @@ def asked_of_all(server: Server) -> set[str]:
     return {asked(server, document) for document in range(DOCUMENTS)}
 
 
-UPDATE = """
-import sys
-from pathlib import Path
-
-import ray
-from ray import serve
-
-from lsp_server.http.ray_serve import app
-
-keys, model = sys.argv[1:]
-ray.init("auto", log_to_driver=False)
-serve.run(app({"api_key_file": keys, "settings": {"model": model, "budgetMs": 50_000, "showThreshold": 0}}))
-"""
+def configuration(folder: Path, script: Path) -> Path:
+    """The configuration in deploy/, for a machine with two cores, keys of the test's own, and a script as the model."""
+    content = yaml.safe_load((REPOSITORY / "deploy" / "serve.yaml").read_text())
+    (application,) = content["applications"]
+    application["name"] = "default"  # what `infill-ls serve --ray` has started
+    application["args"] = {
+        "api_key_file": str(folder / "keys"),
+        "settings": {"model": f"scripted:{script}", "budgetMs": 60_000, "showThreshold": 0},
+    }
+    front, engine = application["deployments"]
+    front["num_replicas"] = 1
+    engine["ray_actor_options"]["num_cpus"] = 1
+    del content["http_options"], content["proxy_location"]  # they cannot be changed while Serve runs
+    path = folder / "serve.yaml"
+    path.write_text(yaml.safe_dump(content))
+    return path
 
 
 def test_an_update_under_load_loses_no_request(cluster: Server) -> None:
@@ -141,8 +146,14 @@ def test_an_update_under_load_loses_no_request(cluster: Server) -> None:
     script.write_text(json.dumps(answering("newest")))
 
     def update() -> None:
-        command = [sys.executable, "-c", UPDATE, str(folder / "keys"), f"scripted:{script}"]
-        ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
+        command = [Path(sys.executable).parent / "serve", "run", "--address", "auto", "--non-blocking"]
+        ran = subprocess.run(
+            [*command, configuration(folder, script)],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_SECONDS,
+            check=False,
+        )
         assert ran.returncode == 0, ran.stderr
 
     answers = under_load(cluster, update, lambda: asked_of_all(cluster) == {"newest"})
