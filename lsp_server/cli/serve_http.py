@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
         plain=options.plain_http,
     )
     if options.ray:
-        serve_ray(access, options.replicas, settings_content())
+        serve_ray(access, settings_content(), options.replicas, options.cluster)
     else:
         serve_http(access)
     return 0

@@ -1,8 +1,8 @@
 """Several replicas of the engine behind the same routes, on Ray Serve.
 
-    Serve's proxy ─▶ Front: routes, limits, keys ─▶ the replica of Engine that has read the document
+    this process: routes, limits, keys ─▶ the replica of Engine that has read the document
 
-`app` builds the application from the arguments of a Serve configuration; `serve_ray` runs it on this machine.
+`app` builds the replicas from the arguments of a Serve configuration; `serve_ray` serves with them, or with its own.
 """
 
 import asyncio
@@ -10,45 +10,43 @@ import itertools
 import logging
 import os
 import signal
-import threading
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, cast
 
 import ray
 from ray import serve
 from ray.exceptions import RayError, RayTaskError
 from ray.serve import Application
-from ray.serve.config import HTTPOptions, RequestRouterConfig
+from ray.serve.config import RequestRouterConfig
 from ray.serve.exceptions import RayServeException
 from ray.serve.handle import DeploymentHandle
 from ray.serve.schema import LoggingConfig
-from starlette.applications import Starlette
 
 from infill_engine.budget.deadline import now
+from infill_engine.errors import InputError
 from infill_engine.serving.protocol import State, Status
 from infill_engine.serving.runtime_files import package_version
-from infill_engine.stderr import say
 from infill_engine.types import Answer, Reason
 from lsp_server.core_files import write_no_core_files
-from lsp_server.http.access import Access, checked_access
+from lsp_server.http.access import Access
 from lsp_server.http.application import application, without_text
 from lsp_server.http.completing import REPLY_SECONDS, Completer
 from lsp_server.http.question import Question, Reply
-from lsp_server.http.serving import listening
+from lsp_server.http.serving import listening, serve_application
 from lsp_server.settings.schema import MOST_BUDGET_MS, read_settings
 
 HOP_SECONDS = 0.01  # reserved for the way to a replica and back
 AGAIN_SECONDS = 0.05  # before the next replica is asked
 LOADING_SECONDS = 0.1  # between looks at an engine that loads
 MOST_ONGOING = 16  # questions of one replica; further ones go to the next, which has to read their documents
+NAME = "infill"  # of the application
 STORE_BYTES = 128 * 1024 * 1024  # for requests of more than 100 kB on their way to a replica
 
 ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",  # it would report to Ray's makers
     "RAY_worker_niceness": "0",  # Ray's 15 would let everything else on the machine go first
-    "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "60",  # on a busy machine, the usual 5 s are too short to import Ray
 }
 QUIET = LoggingConfig(log_level="WARNING", enable_access_log=False)
 
@@ -56,7 +54,6 @@ log = logging.getLogger(__name__)
 
 
 @serve.deployment(
-    num_replicas=2,
     max_ongoing_requests=MOST_ONGOING,
     request_router_config=RequestRouterConfig(
         request_router_class="ray.serve.experimental.consistent_hash_router.ConsistentHashRouter"
@@ -93,21 +90,6 @@ class Engine:
         """Raise RuntimeError if the engine has given up: Serve then replaces this replica."""
         if self._completer.status.state is State.FAILED:
             raise RuntimeError(self._completer.status.detail)
-
-
-@serve.deployment(ray_actor_options={"num_cpus": 0}, max_ongoing_requests=1024)
-@serve.ingress()
-class Front:
-    """The routes of `infill-ls serve --http`. It has no state that a request needs."""
-
-    async def __init__(  # type: ignore[misc]  # Serve awaits it
-        self, engine: DeploymentHandle, access: Access, content: dict[str, Any]
-    ) -> None:
-        self._replicas = Replicas(engine, read_settings(content)[0].budget_ms, await engine.status.remote())
-        self._access = access
-
-    def __serve_build_asgi_app__(self) -> Starlette:
-        return application(self._replicas, self._access, package_version())
 
 
 @dataclass(eq=False)
@@ -163,53 +145,41 @@ class Replicas:
 
 
 def app(arguments: Mapping[str, Any]) -> Application:
-    """Return the application of a Serve configuration.
+    """Return the application of a Serve configuration. Its argument `settings` has the content of a settings file."""
+    return cast(Any, Engine).bind(arguments.get("settings", {}))  # the type is that of Serve's decorator
 
-    `settings` are those of a settings file, and `api_key_file` is the path of the keys on the head node.
+
+def serve_ray(access: Access, settings: dict[str, Any], replicas: int, cluster: str) -> None:
+    """Serve until a signal ends this process: with the replicas that a cluster has, or with new ones on this machine.
+
+    Raises InputError for an address or a certificate that cannot be used, and for a cluster without replicas.
     """
-    keys = Path(arguments["api_key_file"]) if "api_key_file" in arguments else None
-    access = checked_access(arguments.get("host", "0.0.0.0"), 0, keys, None, None, plain=True)
-    return _application(access, arguments.get("settings", {}))
-
-
-def serve_ray(access: Access, replicas: int, settings: dict[str, Any]) -> None:
-    """Serve with replicas on this machine until a signal ends this process. Raises InputError for a port in use."""
-    port = _free(access)
+    listening(access).close()  # whether that is possible
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    ray.init(
-        "local",
-        num_cpus=replicas,
-        object_store_memory=STORE_BYTES,
-        include_dashboard=False,
-        logging_level=logging.ERROR,
-        log_to_driver=False,
-    )
-    ended = threading.Event()
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, lambda *_: ended.set())
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # so that Ray is ended, too
+    own = {} if cluster else {"num_cpus": replicas, "object_store_memory": STORE_BYTES, "include_dashboard": False}
+    ray.init(cluster or "local", logging_level=logging.ERROR, log_to_driver=False, **own)
     try:
-        options = HTTPOptions(
-            host=access.host,
-            port=port,
-            ssl_keyfile=access.private_key and str(access.private_key),
-            ssl_certfile=access.certificate and str(access.certificate),
-        )
-        serve.start("HeadOnly", options, logging_config=QUIET)
-        serve.run(_application(access, settings, replicas), logging_config=QUIET)
-        say(f"infill-ls: listening on {access.url(port)}")
-        ended.wait()
+        logging.getLogger("ray.serve").setLevel(logging.WARNING)
+        engine = _deployed() if cluster else _deploy(settings, replicas)
+        status: Status = engine.status.remote().result()
+        answering = Replicas(engine, read_settings(settings)[0].budget_ms, status)
+        serve_application(application(answering, access, package_version()), access)
     finally:
-        serve.shutdown()
+        if not cluster:
+            serve.shutdown()
         ray.shutdown()
 
 
-def _application(access: Access, settings: dict[str, Any], replicas: int = 2) -> Application:
-    front, engine = cast(Any, Front), cast(Any, Engine)  # what Serve's decorators return
-    return front.bind(engine.options(num_replicas=replicas).bind(settings), access, settings)
+def _deploy(settings: dict[str, Any], replicas: int) -> DeploymentHandle:
+    serve.start("Disabled", logging_config=QUIET)
+    engine = cast(Any, Engine).options(num_replicas=replicas)
+    return serve.run(engine.bind(settings), name=NAME, route_prefix=None, logging_config=QUIET)
 
 
-def _free(access: Access) -> int:
-    """Return the port to listen at. Raises InputError if it is in use."""
-    with listening(access) as listener:
-        return int(listener.getsockname()[1])
+def _deployed() -> DeploymentHandle:
+    try:
+        return serve.get_app_handle(NAME)
+    except RayServeException:
+        raise InputError(f"the cluster has no application {NAME!r}; deploy one with `serve run serve.yaml`") from None

@@ -32,8 +32,13 @@ def serve_http(access: Access) -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
     write_no_core_files()
     settings, _ = read_settings(settings_content())
+    serve_application(_application(settings, access), access)
+
+
+def serve_application(application: Starlette, access: Access) -> None:
+    """Serve an application until a signal. Raises InputError for an address or a certificate that cannot be used."""
     config = uvicorn.Config(
-        _application(settings, access),
+        application,
         http="httptools",
         ws="none",
         lifespan="on",

@@ -28,7 +28,7 @@ OLD, NEW = "alpha(1)", "beta(2)"
 DOCUMENTS = 24
 CLIENTS = 4
 PATIENCE_SECONDS = 300
-ENGINE = "ray::ServeReplica:default:Engine"
+ENGINE = "ray::ServeReplica:infill:Engine"
 SECRET = "the_text_of_a_user"
 
 
@@ -122,18 +122,13 @@ def asked_of_all(server: Server) -> set[str]:
 
 
 def configuration(folder: Path, script: Path) -> Path:
-    """The configuration in deploy/, for a machine with two cores, keys of the test's own, and a script as the model."""
+    """The configuration in deploy/, for a machine with two cores and a script as the model."""
     content = yaml.safe_load((REPOSITORY / "deploy" / "serve.yaml").read_text())
     (application,) = content["applications"]
-    application["name"] = "default"  # what `infill-ls serve --ray` has started
-    application["args"] = {
-        "api_key_file": str(folder / "keys"),
-        "settings": {"model": f"scripted:{script}", "budgetMs": 60_000, "showThreshold": 0},
-    }
-    front, engine = application["deployments"]
-    front["num_replicas"] = 1
+    application["args"]["settings"].update(model=f"scripted:{script}", budgetMs=60_000, showThreshold=0)
+    (engine,) = application["deployments"]
     engine["ray_actor_options"]["num_cpus"] = 1
-    del content["http_options"], content["proxy_location"]  # they cannot be changed while Serve runs
+    engine["autoscaling_config"]["max_replicas"] = 2
     path = folder / "serve.yaml"
     path.write_text(yaml.safe_dump(content))
     return path
