@@ -17,7 +17,7 @@ from typing import Any
 
 from editor_setup import set_up
 
-WAIT = 60
+WAIT = 180
 POLL = 0.05
 CURSOR = "│"
 REPOSITORY = Path(__file__).parents[3]

@@ -29,7 +29,7 @@ LSP_MODE = """
 AGAIN = "\x7f "  # Backspace, and the character again
 NEXT, ACCEPT = "\x0e", "\x1b[27;5;13~"  # Ctrl-N, and Ctrl-Return as a terminal sends it
 COMPLETE = "\x1b\t"
-ROUND = 3  # seconds
+ROUND = 8  # seconds, in which an answer comes on a busy machine, too
 START = "(add-hook 'python-mode-hook #'{})\n"
 SHOWN = """(and (overlayp lsp-inline-completion--overlay)
                 (overlay-buffer lsp-inline-completion--overlay)

@@ -21,7 +21,7 @@ SCRIPT = {
     ]
 }
 WAIT, POLL = 180, 0.5
-SHOWN_SECONDS = 3  # for the list to appear
+FIRST_SECONDS, MOST_SECONDS = 3.0, 20.0  # for the list to appear
 KATERC = """[Kate Plugins]
 lspclientplugin=true
 
@@ -84,11 +84,13 @@ def test_what_is_offered_is_taken(home: Path) -> None:
             assert time.monotonic() < end
             time.sleep(POLL)
         _said("windowfocus", window.split()[0])
+        seconds = FIRST_SECONDS
         while file.read_text() != "x = alpha(1)\n":  # nobody tells when the engine is ready
             assert time.monotonic() < end, (file.read_text(), (home / "log").read_text())
             _said("key", "ctrl+a")
             _said("type", "--delay", "100", "x = alp")
-            time.sleep(SHOWN_SECONDS)
+            time.sleep(seconds)
+            seconds = min(MOST_SECONDS, 1.5 * seconds)
             _said("key", "Tab")
             _said("key", "ctrl+s")
             time.sleep(POLL)
