@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import psutil
 
-WAIT = 30  # seconds after which a test has failed
+WAIT = 120  # seconds after which a test has failed
 START_SECONDS = {"--http": WAIT, "--ray": 300}  # Ray starts nine processes
 SCRIPT = {
     "rules": [
