@@ -20,7 +20,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def serve(options: argparse.Namespace) -> int:
     """Serve one editor on stdin and stdout, or clients over HTTP."""
-    return run_command("serve_http", options) if getattr(options, "http", False) else _serve_editor()
+    over_http = getattr(options, "http", False) or getattr(options, "ray", False)
+    return run_command("serve_http", options) if over_http else _serve_editor()
 
 
 def _serve_editor() -> NoReturn:

@@ -1,4 +1,4 @@
-"""A real `infill-ls serve --http`, and requests to it."""
+"""A real `infill-ls serve --http` (or `--ray`), and requests to it."""
 
 import contextlib
 import http.client
@@ -17,7 +17,8 @@ from urllib.parse import urlsplit
 
 import psutil
 
-WAIT = 90  # seconds after which a test has failed
+WAIT = 120  # seconds after which a test has failed
+START_SECONDS = {"--http": WAIT, "--ray": 300}  # Ray starts nine processes
 SCRIPT = {
     "rules": [
         {"before": "x = ", "candidates": ["alpha(1)", "beta(2)", "gamma"]},
@@ -94,6 +95,7 @@ def serving(
     script: Any = None,
     settings: dict[str, Any] | None = None,
     tls: ssl.SSLContext | None = None,
+    how: str = "--http",
 ) -> Iterator[Server]:
     """A server at a free port, with an engine that follows a script. What it keeps lies in `folder`."""
     said = folder / "script.json"
@@ -103,19 +105,19 @@ def serving(
     log = folder / "log.txt"
     with log.open("wb") as errors:
         process = subprocess.Popen(
-            [sys.executable, "-m", "lsp_server", "serve", "--http", "--port", "0", *options],
+            [sys.executable, "-m", "lsp_server", "serve", how, "--port", "0", *options],
             stderr=errors,
             env={**os.environ, "INFILL_STATE_DIR": str(folder)},
         )
     try:
-        yield Server(_listening(process, log), psutil.Process(process.pid), log, tls)
+        yield Server(_listening(process, log, START_SECONDS[how]), psutil.Process(process.pid), log, tls)
     finally:
         process.terminate()
-        process.wait(WAIT)
+        process.wait(START_SECONDS[how])
 
 
-def _listening(process: "subprocess.Popen[bytes]", log: Path) -> str:
-    end = time.monotonic() + WAIT
+def _listening(process: "subprocess.Popen[bytes]", log: Path, seconds: float) -> str:
+    end = time.monotonic() + seconds
     while (found := re.search(r"listening on (\S+)", log.read_text())) is None:
         assert process.poll() is None, log.read_text()
         assert time.monotonic() < end, log.read_text()

@@ -98,6 +98,14 @@ def add_http(serving: argparse.ArgumentParser) -> None:
     """Declare the options of serving over HTTP."""
     add = serving.add_argument_group("over HTTP").add_argument
     add("--http", action="store_true", help="serve clients of llama.cpp, OpenAI, Tabby and Ollama over HTTP instead")
+    add("--ray", action="store_true", help="the same with several replicas of the engine, on Ray Serve")
+    add("--replicas", type=_whole(1, 256), default=2, metavar="N", help="how many with --ray (%(default)s)")
+    add(
+        "--cluster",
+        default="",
+        metavar="ADDRESS",
+        help="with --ray: use the replicas deployed there; auto or HOST:PORT",
+    )
     add("--host", default="127.0.0.1", metavar="ADDRESS", help="the address to listen at (%(default)s)")
     add("--port", type=_whole(0, 65_535), default=8012, help="the port; 0 for any (%(default)s)")
     add("--api-key-file", type=Path, metavar="FILE", help="keys that may be used, one a line")

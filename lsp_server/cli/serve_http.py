@@ -1,4 +1,4 @@
-"""`infill-ls serve --http`: completions over HTTP, for the clients of other servers."""
+"""`infill-ls serve --http` and `--ray`: completions over HTTP, for the clients of other servers."""
 
 import argparse
 
@@ -7,11 +7,15 @@ from infill_engine.errors import InputError
 
 def run(options: argparse.Namespace) -> int:
     """Serve until a signal ends this process. Raises InputError for options that do not fit together."""
+    extra = "ray" if options.ray else "http"
     try:
         from lsp_server.http.access import checked_access
-        from lsp_server.http.serving import serve_http
+        from lsp_server.http.serving import serve_http, settings_content
+
+        if options.ray:
+            from lsp_server.http.ray_serve import serve_ray
     except ModuleNotFoundError as missing:
-        raise InputError(f"serving over HTTP needs {missing.name}; install infill-ls[http]") from None
+        raise InputError(f"serving over HTTP needs {missing.name}; install infill-ls[{extra}]") from None
     access = checked_access(
         options.host,
         options.port,
@@ -20,5 +24,8 @@ def run(options: argparse.Namespace) -> int:
         options.tls_key,
         plain=options.plain_http,
     )
-    serve_http(access)
+    if options.ray:
+        serve_ray(access, settings_content(), options.replicas, options.cluster)
+    else:
+        serve_http(access)
     return 0

@@ -1,5 +1,6 @@
 """Completions over HTTP, in the protocols of other servers, so that their clients work here unchanged.
 
+ray_serve     several replicas of the engine, on one machine or many, behind the same application
 serving       checks who may connect, starts the engine, and runs the application
 application   routes, limits, keys, errors and metrics
 protocols     one module for each protocol: from its request to a `Question`, and from a `Reply` to its answer

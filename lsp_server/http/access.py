@@ -27,6 +27,11 @@ class Access:
         """Whether only programs on this machine reach the address."""
         return is_loopback(self.host)
 
+    def url(self, port: int) -> str:
+        """Return the address of the server that listens at this port."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'http' if self.certificate is None else 'https'}://{host}:{port}"
+
     def allows(self, authorization: str) -> bool:
         """Return whether the value of the header `Authorization` has a key. Takes equally long for all wrong keys."""
         scheme, _, key = authorization.partition(" ")

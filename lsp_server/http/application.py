@@ -5,8 +5,10 @@ import contextlib
 import json
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import replace
+from hashlib import blake2b
 from traceback import format_tb
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 from starlette.applications import Starlette
@@ -20,13 +22,13 @@ from starlette.types import Lifespan
 
 from infill_engine.budget.deadline import now
 from infill_engine.errors import InfillError
+from infill_engine.serving.protocol import Status
 from lsp_server.http.access import Access
-from lsp_server.http.completing import Completer
 from lsp_server.http.description import openapi
 from lsp_server.http.metrics import Metrics
 from lsp_server.http.protocols import llama_cpp, ollama, openai, tabby
 from lsp_server.http.protocols.exchange import Exchange, json_response
-from lsp_server.http.question import Reply
+from lsp_server.http.question import Question, Reply
 
 MOST_BYTES = 4 * 1024 * 1024  # of a request's body
 BODY_SECONDS = 10.0  # for a body to arrive
@@ -47,14 +49,31 @@ Page = Callable[[], Response]
 log = logging.getLogger(__name__)
 
 
-def application(completer: Completer, access: Access, version: str, lifespan: Lifespan[Starlette]) -> Starlette:
+class Answering(Protocol):
+    """Answers questions: this machine's engine, or one of several."""
+
+    @property
+    def status(self) -> Status:
+        """What the engine does."""
+
+    @property
+    def model(self) -> str:
+        """The name of the model that answers, or is being loaded."""
+
+    async def complete(self, question: Question, arrived: float) -> Reply:
+        """Return candidates, or the reason why there are none, within the budget from `arrived` (`deadline.now`)."""
+
+
+def application(
+    completer: Answering, access: Access, version: str, lifespan: Lifespan[Starlette] | None = None
+) -> Starlette:
     """Return the application that answers with `completer`."""
-    engine, metrics = completer.engine, Metrics()
+    metrics = Metrics()
     pages: dict[str, Page] = {
-        "/health": lambda: llama_cpp.health(engine.status),
-        "/props": lambda: llama_cpp.props(engine.status, completer.model, f"infill-ls {version}"),
+        "/health": lambda: llama_cpp.health(completer.status),
+        "/props": lambda: llama_cpp.props(completer.status, completer.model, f"infill-ls {version}"),
         "/v1/models": lambda: openai.models(completer.model),
-        "/v1/health": lambda: tabby.health(engine.status, completer.model, version),
+        "/v1/health": lambda: tabby.health(completer.status, completer.model, version),
         "/metrics": lambda: Response(metrics.text(), media_type="text/plain; version=0.0.4"),
         "/openapi.json": lambda: json_response(description),
     }
@@ -80,7 +99,7 @@ def application(completer: Completer, access: Access, version: str, lifespan: Li
             except HTTPException:
                 raise
             except Exception as fault:  # its message may contain the user's text
-                log.error("a request failed: %s\n%s", type(fault).__name__, "".join(format_tb(fault.__traceback__)))
+                log.error("a request failed: %s", without_text(fault))
                 raise HTTPException(500, "The server met an unexpected fault; its log shows where.") from None
             metrics.responses.labels(path, response.status_code).inc()
             return response
@@ -104,6 +123,11 @@ def application(completer: Completer, access: Access, version: str, lifespan: Li
     )
 
 
+def without_text(fault: BaseException) -> str:
+    """Return what may be logged of a fault: its type and where it happened, but not its message."""
+    return f"{type(fault).__name__}\n{''.join(format_tb(fault.__traceback__))}"
+
+
 def _check_sender(request: Request, access: Access) -> None:
     if not access.allows(request.headers.get("authorization", "")):
         raise HTTPException(401, "Send an API key as: Authorization: Bearer KEY", {"WWW-Authenticate": "Bearer"})
@@ -111,13 +135,14 @@ def _check_sender(request: Request, access: Access) -> None:
         raise HTTPException(403, "Web pages may not use a server without keys.")
 
 
-async def _exchange(request: Request, completer: Completer, metrics: Metrics) -> Response:
+async def _exchange(request: Request, completer: Answering, metrics: Metrics) -> Response:
     body = await _body(request)
     arrived = now()
     exchange = _exchange_for(EXCHANGES[request.url.path], body)
     asked = _read(body, exchange.asked)
     try:
         question = exchange.question(asked)
+        question = replace(question, document=_document(request, question.path))
     except InfillError as fault:
         raise HTTPException(400, str(fault)) from None
     reply = await _unless_disconnected(request, completer.complete(question, arrived))
@@ -125,6 +150,12 @@ async def _exchange(request: Request, completer: Completer, metrics: Metrics) ->
         metrics.answers.labels("" if reply.answer.reason is None else reply.answer.reason.value).inc()
         metrics.seconds.observe(reply.elapsed_ms / 1000)
     return exchange.respond(asked, reply)
+
+
+def _document(request: Request, path: str) -> str:
+    """Return a name that the requests for one document of one sender share. It tells nothing about either."""
+    sender = request.headers.get("authorization") or (request.client.host if request.client is not None else "")
+    return blake2b(f"{sender}\0{path}".encode(errors="replace"), digest_size=16).hexdigest()
 
 
 async def _unless_disconnected(request: Request, work: Coroutine[Any, Any, Reply]) -> Reply:

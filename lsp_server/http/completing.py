@@ -1,6 +1,7 @@
 """Asks the engine a question from an HTTP client, always by the deadline."""
 
 import asyncio
+import gc
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -11,10 +12,13 @@ from cachetools import LRUCache, TTLCache
 from infill_engine.budget.deadline import now
 from infill_engine.context.drafts.renamed_match import outline_of_other
 from infill_engine.context.surroundings import joined
+from infill_engine.serving.protocol import State, Status
 from infill_engine.settings import WindowSettings
+from infill_engine.stderr import say
 from infill_engine.text.languages import language_of, related
 from infill_engine.types import Answer, InfillRequest, Reason, Surroundings
 from lsp_server.documents.snapshots import Documents, Snapshot, split_lines
+from lsp_server.engine import model_choice
 from lsp_server.engine.client import EngineClient
 from lsp_server.http.document_language import DocumentLanguages
 from lsp_server.http.question import Question, Reply, estimated_tokens
@@ -44,6 +48,23 @@ class Completer:
     _languages: DocumentLanguages = field(default_factory=DocumentLanguages)
     _turns: TTLCache[str, int] = field(default_factory=lambda: TTLCache(REMEMBERED, AGAIN_SECONDS))
 
+    @classmethod
+    def local(cls, settings: ServerSettings, *, shared: bool) -> "Completer":
+        """Return a completer with an engine on this machine: the user's shared one, or one of its own."""
+        engine = EngineClient(
+            lambda status: completer._changed(status), lambda news: say(f"infill-ls: {news}"), shared=shared
+        )
+        completer = cls(engine, settings)
+        return completer
+
+    async def start(self) -> None:
+        """Start the engine that the settings name, unless they turn it off."""
+        choice, sentence = model_choice.settled(self.settings.engine, ())
+        if sentence:
+            say(sentence)
+        if self.settings.enable:
+            await self.engine.start(choice)
+
     async def complete(self, question: Question, arrived: float) -> Reply:
         """Return candidates, or the reason why there are none, within the budget from `arrived` (`deadline.now`).
 
@@ -68,13 +89,19 @@ class Completer:
         )
 
     @property
+    def status(self) -> Status:
+        """What the engine does."""
+        return self.engine.status
+
+    @property
     def model(self) -> str:
         """The name of the model that answers, or is being loaded."""
         return self.engine.status.model or self.engine.choice.model
 
-    def engine_changed(self) -> None:
-        """Forget what was sent: another process of the engine has not read it."""
-        self._sent.clear()
+    def _changed(self, status: Status) -> None:
+        self._sent.clear()  # another process of the engine has not read it
+        if status.state is State.READY:
+            gc.freeze()  # a full collection of what has been loaded takes 20 to 80 ms, for which an answer would wait
 
     async def _answer(self, question: Question, snapshot: Snapshot, due: float) -> Answer:
         try:

@@ -15,7 +15,7 @@ class Question:
     `path` is the document's own, as the client names it, and `language` an LSP identifier; "" if the client does not
     say. `pieces` are texts of other files, most relevant first. A candidate ends where one of `stops` begins.
     `budget_ms` is the client's time limit; None if it has none. If `sampled`, equal questions may get different
-    answers.
+    answers. Questions about one document of one sender have the same `document`.
     """
 
     before: str
@@ -27,6 +27,7 @@ class Question:
     budget_ms: float | None = None
     stops: tuple[str, ...] = ()
     sampled: bool = False
+    document: str = ""
 
 
 @dataclass(frozen=True, slots=True)

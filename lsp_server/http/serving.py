@@ -1,23 +1,20 @@
 """Runs the HTTP server and the engine behind it."""
 
 import contextlib
-import gc
 import logging
 import socket
 import ssl
 import sys
 from collections.abc import AsyncIterator
+from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
 
 from infill_engine.errors import InputError
-from infill_engine.serving.protocol import State, Status
 from infill_engine.serving.runtime_files import package_version
 from infill_engine.stderr import say
 from lsp_server.core_files import write_no_core_files
-from lsp_server.engine import model_choice
-from lsp_server.engine.client import EngineClient
 from lsp_server.http.access import Access
 from lsp_server.http.application import application
 from lsp_server.http.completing import Completer
@@ -34,9 +31,14 @@ def serve_http(access: Access) -> None:
     """Serve until a signal ends this process. Raises InputError for an address or a certificate that cannot be used."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
     write_no_core_files()
-    settings = _settings()
+    settings, _ = read_settings(settings_content())
+    serve_application(_application(settings, access), access)
+
+
+def serve_application(application: Starlette, access: Access) -> None:
+    """Serve an application until a signal. Raises InputError for an address or a certificate that cannot be used."""
     config = uvicorn.Config(
-        _application(settings, access),
+        application,
         http="httptools",
         ws="none",
         lifespan="on",
@@ -54,47 +56,35 @@ def serve_http(access: Access) -> None:
         config.load()
     except ssl.SSLError as fault:
         raise InputError(f"{access.certificate} and {access.private_key} are not a certificate and its key") from fault
-    with _listening(access) as listener:
-        scheme, port = "http" if access.certificate is None else "https", listener.getsockname()[1]
-        host = f"[{access.host}]" if ":" in access.host else access.host
-        say(f"infill-ls: listening on {scheme}://{host}:{port}")
+    with listening(access) as listener:
+        say(f"infill-ls: listening on {access.url(listener.getsockname()[1])}")
         uvicorn.Server(config).run([listener])
 
 
-def _settings() -> ServerSettings:
-    """Return the settings in the user's file, which no editor overrides here."""
+def settings_content() -> dict[str, Any]:
+    """Return the content of the user's settings file, which no editor overrides here. Say what is wrong with it."""
     content, unusable = read_file()
-    settings, warnings = read_settings(content)
-    for warning in filter(None, (unusable, *warnings)):
+    for warning in filter(None, (unusable, *read_settings(content)[1])):
         say(warning)
-    return settings
+    return content
 
 
 def _application(settings: ServerSettings, access: Access) -> Starlette:
-    engine = EngineClient(lambda status: _changed(status), lambda sentence: say(f"infill-ls: {sentence}"), shared=True)
-    completer = Completer(engine, settings)
-
-    def _changed(status: Status) -> None:
-        completer.engine_changed()
-        if status.state is State.READY:
-            gc.freeze()  # a full collection of what has been loaded takes 20 to 80 ms, for which an answer would wait
+    completer = Completer.local(settings, shared=True)
 
     @contextlib.asynccontextmanager
     async def engine_runs(_app: Starlette) -> AsyncIterator[None]:
-        choice, sentence = model_choice.settled(settings.engine, ())
-        if sentence:
-            say(sentence)
-        if settings.enable:
-            await engine.start(choice)
+        await completer.start()
         try:
             yield
         finally:
-            await engine.stop()
+            await completer.engine.stop()
 
     return application(completer, access, package_version(), engine_runs)
 
 
-def _listening(access: Access) -> socket.socket:
+def listening(access: Access) -> socket.socket:
+    """Return a socket that listens at the address. Raises InputError if it cannot."""
     family = socket.AF_INET6 if ":" in access.host else socket.AF_INET
     try:
         return socket.create_server((access.host, access.port), family=family, backlog=BACKLOG)

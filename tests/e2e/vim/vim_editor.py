@@ -25,6 +25,7 @@ class Vim:
 
     def __init__(self, terminal: int, channel: socket.socket, folder: Path) -> None:
         self.folder = folder
+        self.asks = ""  # what is typed to be offered completions
         self._terminal = terminal
         self._channel = channel
         self._decoder = json.JSONDecoder()
