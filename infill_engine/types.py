@@ -135,6 +135,17 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True)
+class PastEdit:
+    """Lines that the user replaced in a file: `old` became `new`. `above` and `below` are those around them."""
+
+    path: str
+    old: str
+    new: str
+    above: str = ""
+    below: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class InfillRequest:
     """Holes with the text on both sides of them. Most requests have one hole, at the cursor.
 
@@ -142,6 +153,8 @@ class InfillRequest:
     what the model should see. `gaps` are the known texts between the holes, each with the hole after it.
     `replaced` are the texts that are in the holes now, one for each hole; () if the holes are empty. A request with
     such texts asks for alternatives to them. `hole` is the first hole.
+    `history` are the user's last edits, the newest last. A request with a history asks for the edit that comes next:
+    each candidate changes some whole lines of the replaced texts.
     `language` is an LSP language identifier. If `hole` or `drafts` is None, the engine derives it from the two windows.
     Equal requests have equal answers, so the request itself is the cache key.
     `surroundings` is the name of the document's `Surroundings`, "" if there are none. `path` is the document's path
@@ -164,6 +177,7 @@ class InfillRequest:
     path: str = ""
     gaps: tuple[Gap, ...] = ()
     replaced: tuple[str, ...] = ()
+    history: tuple[PastEdit, ...] = ()
 
     def middle(self, fills: Sequence[str]) -> str:
         """Return the text from the first hole to the last one, given the text of each hole."""
@@ -178,6 +192,30 @@ class InfillRequest:
         """Return all the request's text left of the cursor's word and right of the hole."""
         left, right = self.beyond
         return left + self.prefix[: len(self.prefix) - len(partial_word)], self.suffix + right
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteScores:
+    """How the model scored the change of some lines; natural logarithms.
+
+    `here`: a change begins at this line. `worth`: the same, corrected for what the line has in common with the newest
+    edits. `elsewhere`: the highest worth of the other lines. `new`: the new lines,
+    of `tokens` tokens, and `least` the least likely of these. `parting`: how much likelier the new text is than the old
+    one at the token where they part. `ends`: nothing else changes after them. `row`: the first changed line, counted
+    from the region's first one. `removed` and `inserted` are the changed lines.
+    """
+
+    here: float
+    worth: float
+    elsewhere: float
+    new: float
+    least: float
+    tokens: int
+    parting: float
+    ends: float
+    row: int
+    removed: tuple[str, ...]
+    inserted: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +239,7 @@ class Proposal:
     draft_logprob: float | None = None  # mean over the tokens of the model's own draft that the text began as
     logprob: float | None = None  # of the whole text, if the model computed it
     fills: tuple[str, ...] = ()  # the text of each hole, if there are several; `text` contains the known text too
+    rewrite: RewriteScores | None = None  # of a next edit
 
 
 @dataclass(frozen=True, slots=True)

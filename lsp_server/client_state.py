@@ -8,6 +8,7 @@ from lsprotocol import types
 from pygls.capabilities import get_capability
 
 from lsp_server.protocol.messages import LATE_ANSWERS
+from lsp_server.protocol.next_edit_messages import LATE_NEXT_EDITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,7 @@ class Capabilities:
     shows_disabled: bool = False  # code actions that cannot be chosen, with the reason
     resolves_edits: bool = False  # asks for the edit of a code action when it is chosen
     takes_late_answers: bool = False  # asks again when it is told that there is more to show
+    takes_late_next_edits: bool = False  # the same for next edits
 
     @classmethod
     def of(cls, capabilities: types.ClientCapabilities, encoding: str) -> "Capabilities":
@@ -30,7 +32,10 @@ class Capabilities:
         def has(name: str) -> bool:
             return bool(get_capability(capabilities, name))
 
-        experimental = capabilities.experimental
+        def knows(name: str) -> bool:
+            experimental = capabilities.experimental
+            return isinstance(experimental, Mapping) and experimental.get(name) is True
+
         resolved = get_capability(capabilities, "text_document.code_action.resolve_support.properties")
         return cls(
             encoding,
@@ -40,7 +45,8 @@ class Capabilities:
             has("workspace.workspace_edit.document_changes"),
             has("text_document.code_action.disabled_support"),
             "edit" in (resolved or ()),
-            isinstance(experimental, Mapping) and experimental.get(LATE_ANSWERS) is True,
+            knows(LATE_ANSWERS),
+            knows(LATE_NEXT_EDITS),
         )
 
 

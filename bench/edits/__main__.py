@@ -1,7 +1,7 @@
 """Measures next edits after mechanical edits of real packages: edits found, false alarms, and time.
 
     python -m bench.edits --packages FOLDER [--each N] [--out FILE]
-    python -m bench.edits --histories FOLDER [--split held-out] [--each N] [--out FILE]
+    python -m bench.edits --histories FOLDER [--split held-out] [--model default] [--each N] [--out FILE]
 
 The second command measures on the examples of `bench.edits.histories` instead. The baseline of the first is a plain
 find-and-replace of the changed word. The last line is JSON.
@@ -23,7 +23,7 @@ from bench.edits.case import Case, Module, Wanted, faults, reverses, same_progra
 from bench.edits.harmless import harmless
 from bench.edits.histories import measuring
 from bench.edits.histories.repositories import SPLITS
-from bench.edits.histories.systems import propose
+from bench.edits.histories.systems import WithModel, propose
 from bench.edits.others import fields, literals, mirrored
 from bench.edits.renaming import renames
 from bench.json_lines import write_lines
@@ -33,6 +33,7 @@ from infill_engine.edits.changes import word_at
 from infill_engine.edits.find import MOST_PROPOSALS, SHOW_FROM, find_consequences
 from infill_engine.edits.source import words
 from infill_engine.edits.types import Edit, EditedText, Span, applied
+from infill_engine.engine.loading import load_engine
 
 SEED = 11
 FAMILIES = {
@@ -50,6 +51,8 @@ def main() -> None:
     source.add_argument("--packages", type=Path, nargs="+", help="folders of wheels or of sources")
     source.add_argument("--histories", type=Path, help="folder of examples of version histories")
     parser.add_argument("--split", choices=SPLITS, default="held-out", help="of the examples (default: held-out)")
+    parser.add_argument("--model", default="", help="also let this model propose edits for histories, such as default")
+    parser.add_argument("--budget", type=float, default=2000, help="milliseconds of the model for a region")
     parser.add_argument("--each", type=int, default=60, help="cases of each kind, at most (default: 60)")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--out", type=Path, help="raw results as JSON lines")
@@ -57,7 +60,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.histories is not None:
         examples = measuring.sample(options.histories / f"{options.split}.jsonl", options.each, options.seed)
-        rows = measuring.measure(examples, propose)
+        system = WithModel(load_engine(options.model), options.budget) if options.model else propose
+        rows = measuring.measure(examples, system)
         if options.out is not None:
             write_lines(rows, options.out)
         print(json.dumps(measuring.summarise(rows)))

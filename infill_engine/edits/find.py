@@ -53,7 +53,7 @@ def find_consequences(
     changes = trimmed(edited.before, edited.changes)
     reason = _quiet(edited.before, edited.after, changes)
     if reason is not None:
-        return Consequences(reason=reason)
+        return Consequences(reason=reason, settled=True)
     excerpt = _excerpt(edited.before, changes)
     if excerpt is None:
         return Consequences(reason=NoEditReason.TOO_LARGE)
@@ -65,7 +65,8 @@ def find_consequences(
     growth = sum(change.growth for change in changes)
     after = before.changed(edited.after[start : end + growth], local)
     if _in_comments(before, local) and _in_comments_after(after, local):
-        return Consequences(reason=NoEditReason.NO_CONSEQUENCE)
+        return Consequences(reason=NoEditReason.NO_CONSEQUENCE, settled=True)
+    half_written = syntax.faults(after.tree) > syntax.faults(before.tree)
     parsed = ParsedEdit(before, after, local, Shift(local), edited.history)
     cursor = None if edited.cursor is None else edited.cursor - start
     found: list[Proposal] = []
@@ -84,7 +85,8 @@ def find_consequences(
     shown = [proposal for proposal in kept if proposal.confidence >= show_from][:MOST_PROPOSALS]
     if shown:
         return Consequences(tuple(shown))
-    return Consequences(reason=NoEditReason.LOW_CONFIDENCE if kept else NoEditReason.NO_CONSEQUENCE)
+    reason = NoEditReason.LOW_CONFIDENCE if kept else NoEditReason.NO_CONSEQUENCE
+    return Consequences(reason=reason, settled=half_written)
 
 
 def _quiet(before: str, after: str, changes: Sequence[Change]) -> NoEditReason | None:

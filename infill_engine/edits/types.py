@@ -16,11 +16,12 @@ class Kind(StrEnum):
     LITERAL = "literal"  # a repeated literal
     TWIN = "twin"  # a line of the same shape
     ALIKE = "alike"  # a place of the same shape as one that was edited
+    MODEL = "model"  # what the language model expects next
 
     @property
     def follows(self) -> bool:
-        """Whether syntax and names make it necessary. Such proposals come before those for similar places."""
-        return self is not Kind.ALIKE
+        """Whether syntax and names make it necessary. Such proposals come first."""
+        return self not in (Kind.ALIKE, Kind.MODEL)
 
 
 class NoEditReason(StrEnum):
@@ -105,10 +106,14 @@ class EditedText:
 
 @dataclass(frozen=True, slots=True)
 class Consequences:
-    """Proposals, best first, or the reason there are none."""
+    """Proposals, best first, or the reason there are none.
+
+    An edit is `settled` if nothing follows whatever a model expects: formatting, comments, a line that is half written.
+    """
 
     proposals: tuple[Proposal, ...] = ()
     reason: NoEditReason | None = None
+    settled: bool = False
 
 
 def applied(text: str, edits: tuple[Edit, ...]) -> str | None:

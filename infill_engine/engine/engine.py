@@ -28,6 +28,7 @@ from infill_engine.models.runtime.out_of_memory import give_back, is_out_of_memo
 from infill_engine.ranking.alternatives import alternatives
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.ranking.rank import Ranking, rank
+from infill_engine.ranking.rewrites import rewrites
 from infill_engine.sampling.first_hole import first_hole, in_all_holes
 from infill_engine.sampling.proposals import Proposals, unread
 from infill_engine.sampling.proposer import Proposer
@@ -179,6 +180,8 @@ class Engine:
         """Return a new answer, which is not kept."""
         if deadline.cancelled():
             return Answer(reason=Reason.CANCELLED, final=False)
+        if request.history and not self.proposer.can.rewrites:
+            return Answer(reason=Reason.UNSUPPORTED)
         hole = request.hole or hole_at(request.prefix, request.suffix, request.language)
         one_at_a_time = bool(request.gaps) and not self.proposer.can.fills_several
         asked = first_hole(request) if one_at_a_time else request
@@ -200,6 +203,8 @@ class Engine:
         return replace(answer, candidates=candidates, reason=reason, final=final, removed=removed)
 
     def _ranked(self, proposals: list[Proposal], request: InfillRequest, hole: Hole) -> Ranking:
+        if request.history:
+            return Ranking(rewrites(proposals, request), ())
         if request.replaced or request.gaps:
             return Ranking(alternatives(proposals, request, hole, self.calibration), ())
         return rank(proposals, request, hole, self.calibration)
@@ -262,6 +267,8 @@ def _texts(answer: Answer) -> list[tuple[str, float]]:
 
 
 def _drafts(request: InfillRequest, hole: Hole) -> tuple[Draft, ...]:
+    if request.history:
+        return ()
     if request.replaced:  # so that every model scores it
         return () if request.gaps else (Draft(request.replaced[0]),)
     if request.drafts is not None:

@@ -16,7 +16,7 @@ class Capabilities:
 
     `profile` says how it computes, such as `int8, 1 thread`, if that was chosen automatically. `window` is how much
     text around a hole it can use. `fills_several`: it fills several holes at once. `goes_on`: its search goes on where
-    an earlier one at the same place stopped.
+    an earlier one at the same place stopped. `rewrites`: it finds next edits.
     """
 
     device: str
@@ -24,6 +24,7 @@ class Capabilities:
     window: WindowSettings = USUAL_WINDOW
     fills_several: bool = False
     goes_on: bool = False
+    rewrites: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,10 @@ from infill_engine.models.cached_lines import CachedLines
 from infill_engine.models.trunk.model import WINDOW, ReadPrompt, TrunkModel
 from infill_engine.models.trunk.prompt import Prompt, build_head, fitting
 from infill_engine.models.trunk.prompt_cache import NEAR
+from infill_engine.sampling.diff_prompt import diff_prompt
 from infill_engine.sampling.proposals import Proposals, unread
 from infill_engine.sampling.proposer import Capabilities, Rehearsal
+from infill_engine.sampling.rewriting import Rewriting, rewritten
 from infill_engine.sampling.token_tree import ROOT
 from infill_engine.sampling.tree_search import TreeSearch
 from infill_engine.types import Draft, Hole, InfillRequest, Surroundings
@@ -25,6 +27,7 @@ MEASURED = (1, 4, 8, 16, 32)  # rows of the passes that are measured when a mode
 ATTEMPTS, ATTEMPTS_WITH_MANY, MANY = 2, 1, 32  # the faster attempt counts: of a short pass, setup is a large part
 PARTS = (8, 16, 32, 64)  # rows of a prompt that are read at once
 PART_MS, FAR_MS = 45.0, 160.0  # time limits for one such part: near the prompt's end, and far from it
+EDIT_MS = 80.0  # time limit for a pass of a next edit, for which a completion may have to wait
 HURRIED_MS = 100.0  # time limit for the part that the first pass of a request reads: two passes take longer than one
 USUAL_ROWS = 8  # of a pass that must still fit after counting
 LEAST_ROWS = 4  # of a pass that is of any use
@@ -49,7 +52,9 @@ class TreeSampler:
     @property
     def can(self) -> Capabilities:
         """See `Proposer`."""
-        return Capabilities(self.model.device, self.model.backend.profile, WINDOW, fills_several=True, goes_on=True)
+        return Capabilities(
+            self.model.device, self.model.backend.profile, WINDOW, fills_several=True, goes_on=True, rewrites=True
+        )
 
     def index(self, surroundings: Surroundings) -> Iterator[None]:
         """See `Proposer`. Also counts the text."""
@@ -76,6 +81,8 @@ class TreeSampler:
 
         If there is no time to read the prompt, drafts are returned at once.
         """
+        if request.history:
+            return (yield from self._rewrite(request))
         began = now()
         before, partial_word = self.model.vocabulary.split_partial_word(request.prefix)
         prompt = self.model.prompt(before, request.suffix, build_head(self.model.vocabulary, request.path))
@@ -97,6 +104,20 @@ class TreeSampler:
         counted = not request.surroundings or self._surroundings.get(request.surroundings) is not None
         proposals = search.proposals(drafts, passes)
         return Proposals(proposals, encode_ms, since(began), unread=read.stale, final=counted and not read.stale)
+
+    def _rewrite(self, request: InfillRequest) -> Job[Proposals]:
+        """Return the region of a request with a history, with each change that the model wants."""
+        began = now()
+        prompt = diff_prompt(self.model.vocabulary, request)
+        part = self._largest_part(EDIT_MS)
+        try:
+            read = yield from self.model.read_apart(prompt.prompt, part=part)
+        except OutOfTime:
+            return Proposals(None, since(began), final=False)
+        encode_ms = since(began)
+        rewriting = Rewriting(self.model, read, prompt, part, request.history)
+        whole = yield from rewriting.run()
+        return Proposals(list(rewritten(request, rewriting.found)), encode_ms, since(began) - encode_ms, final=whole)
 
     def pass_ms(self, rows: int) -> float:
         """Return the expected milliseconds of a pass over `rows` tokens."""

@@ -24,9 +24,9 @@ from infill_engine.errors import WorkerError
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import Answer, Eagerness, InfillRequest, Level, Source, Surroundings
 
-PROTOCOL = 7  # of a shared engine and its clients; part of the name of its socket
+PROTOCOL = 8  # of a shared engine and its clients; part of the name of its socket
 MAX_FRAME_BYTES = 8 * 1024 * 1024
-MOST_CANDIDATES, MOST_HOLES, MOST_DRAFTS = 64, 1024, 1024  # of one request
+MOST_CANDIDATES, MOST_HOLES, MOST_DRAFTS, MOST_EDITS = 64, 1024, 1024, 64  # of one request
 _LENGTH = struct.Struct(">I")
 
 Number = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
@@ -284,6 +284,7 @@ def _in_bounds(message: Message) -> bool:
         and len(request.gaps) <= MOST_HOLES
         and len(request.replaced) <= MOST_HOLES
         and len(request.drafts or ()) <= MOST_DRAFTS
+        and len(request.history) <= MOST_EDITS
     )
 
 

@@ -12,12 +12,22 @@ import attrs
 from infill_engine.budget.deadline import now
 from infill_engine.edits.types import NoEditReason
 from lsp_server.documents.snapshots import Snapshot
-from lsp_server.protocol.next_edit_messages import NextEditParams, SettledParams, accept_command, read_arguments
+from lsp_server.protocol.next_edit_messages import (
+    LATE_NEXT_EDIT,
+    NextEditParams,
+    SettledParams,
+    accept_command,
+    read_arguments,
+)
 from lsp_server.protocol.positions import to_place, to_span
+from lsp_server.protocol.uris import path_in_project
 from lsp_server.session import Session
 from lsp_server.suggestions.next_edits.bursts import offset, place_at
+from lsp_server.suggestions.next_edits.by_model import ByModel
 from lsp_server.suggestions.next_edits.shown import Held
 from lsp_server.suggestions.next_edits.tracker import Found
+
+LONGEST_SECONDS = 2.0  # that the model may take for one region, even if the budget is shorter
 
 log = logging.getLogger(__name__)
 
@@ -87,7 +97,11 @@ async def _found(session: Session, params: NextEditParams) -> Found:
     place = to_place(snapshot.lines, params.position, session.client.can.encoding)
     try:
         return await session.next_edits.ask(
-            snapshot, offset(snapshot.lines, place), place[0], lambda: session.workspace.documents.is_newest(snapshot)
+            snapshot,
+            offset(snapshot.lines, place),
+            place[0],
+            lambda: session.workspace.documents.is_newest(snapshot),
+            _by_model(session, snapshot) if session.workspace.settings.next_edit_model else None,
         )
     except asyncio.CancelledError:
         return Found(snapshot, reason=NoEditReason.CANCELLED)
@@ -95,6 +109,23 @@ async def _found(session: Session, params: NextEditParams) -> Found:
         frames = "".join(traceback.format_tb(fault.__traceback__))
         log.error("a request for next edits failed: %s\n%s", type(fault).__name__, frames)
         return Found(snapshot, reason=NoEditReason.FAILED)
+
+
+def _by_model(session: Session, snapshot: Snapshot) -> ByModel:
+    workspace, late = session.workspace, session.client.can.takes_late_next_edits
+    budget = workspace.settings.rewrite_budget_ms / 1000
+    longest = max(budget, LONGEST_SECONDS)
+
+    def tell() -> None:
+        if late and workspace.documents.is_newest(snapshot):
+            session.protocol.notify(LATE_NEXT_EDIT, {"uri": snapshot.uri, "version": snapshot.client_version})
+
+    return ByModel(
+        lambda request: session.engine.ask_in_background(snapshot.uri, request, now() + longest),
+        lambda uri: path_in_project(uri, workspace.roots),
+        budget if late else longest,
+        tell,
+    )
 
 
 def _proposal(session: Session, snapshot: Snapshot, held: Held) -> dict[str, object]:

@@ -6,6 +6,7 @@ infill/didDismissNextEdit          notification  `SettledParams`: these proposal
 infill/didAcceptNextEdit           notification  `SettledParams`: these proposals were applied
 textDocument/didShowInlineEdit     notification  a proposal was shown; ignored
 textDocument/didFocus              notification  likewise ignored
+infill/lateNextEdit                notification  to the client: `{uri, version}`, where asking again finds a proposal
 infill.nextEdit.accept, .dismiss   commands      the two notifications for clients that only run commands
 """
 
@@ -18,6 +19,8 @@ from lsprotocol import types
 
 NEXT_EDIT = "infill/nextEdit"
 INLINE_EDIT = "textDocument/copilotInlineEdit"
+LATE_NEXT_EDIT = "infill/lateNextEdit"
+LATE_NEXT_EDITS = "infillLateNextEdits"  # the experimental capability of a client that asks again
 DID_DISMISS = "infill/didDismissNextEdit"
 DID_ACCEPT = "infill/didAcceptNextEdit"
 DID_SHOW = "textDocument/didShowInlineEdit"

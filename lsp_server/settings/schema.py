@@ -63,7 +63,8 @@ class ServerSettings:
     .gitignore syntax, matched against paths inside the workspace. `eagerness` says how sure a best candidate must be to
     appear unasked; `show_threshold`, the lowest such confidence from 0 to 1, takes its place unless it is None.
     `search_project` also looks for similar
-    text in workspace files that are not open. `next_edits` proposes what an edit makes necessary elsewhere.
+    text in workspace files that are not open. `next_edits` proposes what an edit makes necessary elsewhere, and
+    `next_edit_model` lets the model propose what else may follow.
     `late_answers` shows what is found after an answer that showed nothing, in editors that support it.
     `completion_fallback` is read at `initialize`; afterwards it can only be switched off.
     """
@@ -78,6 +79,7 @@ class ServerSettings:
     further_excludes: tuple[str, ...] = ()
     search_project: bool = True
     next_edits: bool = True
+    next_edit_model: bool = False
     late_answers: bool = True
     completion_fallback: Fallback = Fallback.AUTO
     engine: EngineChoice = field(default_factory=EngineChoice)
@@ -241,6 +243,7 @@ SETTINGS: Mapping[str, Setting] = {
     "excludes": Setting("further_excludes", "a list of patterns in .gitignore syntax", _strings),
     "searchProject": Setting("search_project", "true or false", _boolean),
     "nextEdits": Setting("next_edits", "true or false", _boolean),
+    "nextEditModel": Setting("next_edit_model", "true or false", _boolean),
     "lateAnswers": Setting("late_answers", "true or false", _boolean),
     "completionFallback": Setting("completion_fallback", f"{_named(Fallback)}, or true or false", _fallback),
     "model": Setting(

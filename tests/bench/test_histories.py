@@ -10,8 +10,9 @@ import pytest
 from bench.edits.histories import measuring
 from bench.edits.histories.commits import Hunk, commits, lines_of, made
 from bench.edits.histories.examples import earlier_texts, examples
+from bench.edits.histories.model_fitting import fit_rows, print_thresholds
 from bench.edits.histories.repositories import SPLITS, Repository, repositories
-from bench.edits.histories.systems import edited_texts, propose
+from bench.edits.histories.systems import edited_texts, propose, questions
 from infill_engine.edits.changes import make
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
 
@@ -113,6 +114,34 @@ def test_examples_are_drawn_measured_and_summed_up(folder: Path, tmp_path: Path)
     summary = measuring.summarise(measuring.measure(drawn, lambda _: [reckless]))
     assert (summary["shown"], summary["exact"], summary["quiet"]) == (1, 0, 0)
     assert measuring.summarise(measuring.measure(drawn, propose))["reversals"] == 0
+
+
+@pytest.mark.parametrize("kind", ["edit", "finished"])
+def test_the_model_is_asked_with_the_history_of_the_example(folder: Path, kind: str) -> None:
+    example = next(one for one in _examples(folder, "3") if one["kind"] == kind)
+    for region, request in questions(example):
+        assert [edit.new for edit in request.history] == [edit["new"] for edit in example["history"]]
+        assert request.middle(request.replaced) == example["text"][region.start : region.end]
+        assert not request.gaps or example["history"][-1]["new"] == request.gaps[0].known
+
+
+def test_weights_tell_right_from_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    def row(kind: str, sure: float) -> dict[str, Any]:
+        right = kind == "edit" and sure > 0
+        change = {
+            "region": 0,
+            "features": {"constant": 1.0, "sure": sure},
+            "exact": right,
+            "touches": right,
+            "chrf": 50.0,
+        }
+        return {"kind": kind, "rows": [change]}
+
+    rows = [row("edit", 1.0)] * 20 + [row("finished", -1.0)] * 20 + [row("edit", -1.0)] * 5
+    weights = fit_rows(rows)
+    assert weights["sure"] > 1
+    print_thresholds([*rows, {"kind": "finished", "rows": []}], weights)
+    assert "0.50 0.800 20 20 50.0 1.000" in capsys.readouterr().out
 
 
 def _examples(folder: Path, seed: str) -> list[dict[str, Any]]:

@@ -1,31 +1,80 @@
 """What proposes next edits for an example: the product, from the same edits that its server would have seen."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from bench.edits.histories.examples import earlier_texts
+from infill_engine.budget.deadline import Deadline
+from infill_engine.edits.by_model import Region, proposals_of, requests_for
 from infill_engine.edits.changes import between, followed_by, trimmed
 from infill_engine.edits.find import find_consequences
 from infill_engine.edits.types import Change, EditedText, Proposal
+from infill_engine.engine.engine import Engine
+from infill_engine.types import InfillRequest, PastEdit
 from lsp_server.suggestions.next_edits.bursts import COMPOSED
 from lsp_server.suggestions.next_edits.shown import Shown
 
 
 def propose(example: dict[str, Any]) -> Sequence[Proposal]:
-    """Return what the product proposes after the newest edits of the example's file, best first."""
+    """Return what syntax and names propose after the newest edits of the example's file, best first."""
+    return _exact(example)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class WithModel:
+    """Asks the model where nothing else is proposed, with `budget_ms` for each region."""
+
+    engine: Engine
+    budget_ms: float
+
+    def __call__(self, example: dict[str, Any]) -> Sequence[Proposal]:
+        """Return what the product proposes, best first."""
+        proposals, settled = _exact(example)
+        if proposals or settled:
+            return proposals
+        text, language = example["text"], example["language"]
+        for region, request in questions(example):
+            answer = self.engine.answer(request, Deadline.after_ms(self.budget_ms))
+            found = proposals_of(text, language, region, answer.candidates, None)
+            if found:
+                return found
+        return ()
+
+
+def questions(example: dict[str, Any]) -> list[tuple[Region, InfillRequest]]:
+    """Return what the model is asked after the newest edit of the example's file."""
+    names = ("path", "old", "new", "above", "below")
+    history = [PastEdit(*(edit[name] for name in names)) for edit in example["history"]]
+    row = next((edit["row"] for edit in reversed(example["history"]) if edit["path"] == example["path"]), 0)
+    rows = row, row + history[-1].new.count("\n")
+    return requests_for(example["text"], rows, example["language"], example["path"], history)
+
+
+def is_settled(example: dict[str, Any]) -> bool:
+    """Return whether the model is not asked, because something is necessary or nothing can follow."""
+    proposals, settled = _exact(example)
+    return bool(proposals) or settled
+
+
+def _exact(example: dict[str, Any]) -> tuple[Sequence[Proposal], bool]:
+    """Return what syntax and names propose, and whether nothing else may be expected."""
     if example["text"] in set(earlier_texts(example)):
-        return ()  # taken back
+        return (), True  # taken back
     shown = Shown()
     alike: Sequence[Proposal] = ()
     texts = edited_texts(example)
+    settled = not texts
     for edited in reversed(texts):
         shown.follows(edited)
-    for edited in texts:
-        allowed = shown.allowed(find_consequences(edited).proposals)
+    for number, edited in enumerate(texts):
+        found = find_consequences(edited)
+        settled = settled if number else found.settled
+        allowed = shown.allowed(found.proposals)
         if allowed and allowed[0].kind.follows:
-            return allowed
+            return allowed, settled
         alike = alike or allowed
-    return alike
+    return alike, settled
 
 
 def edited_texts(example: dict[str, Any]) -> list[EditedText]:

@@ -73,6 +73,7 @@ class TrunkModel:
     user_message: str = ""  # what the user should know about how it was loaded
     denoises: bool = True  # whether mask rows are used, if there are any
     _caches: list[PromptCache] = field(default_factory=list)  # the most recently used last
+    _apart: PromptCache | None = None  # see `read_apart`
 
     @property
     def device(self) -> str:
@@ -104,6 +105,13 @@ class TrunkModel:
         waiting = yield from cache.read(prompt, part, far, hurried=hurried)
         return ReadPrompt(prompt, cache, waiting, cache.stale)
 
+    def read_apart(self, prompt: Prompt, *, part: int) -> Job[ReadPrompt]:
+        """Read a prompt of another layout in a buffer of its own, so that it takes no completion's place."""
+        cache = self._apart = self._apart or PromptCache(self.backend)
+        cache.continuations.clear()  # its texts need all slots
+        waiting = yield from cache.read(prompt, part, part)
+        return ReadPrompt(prompt, cache, waiting, cache.stale)
+
     def unread_rows(self, prompt: Prompt) -> int:
         """Return how many rows a hurried request would have to read, whatever the head."""
         rows = (cache.waits_for(replace(prompt, head=cache.head)) for cache in self._caches)
@@ -124,7 +132,7 @@ class TrunkModel:
 
     def forget_prompts(self) -> None:
         """Forget all prompts and release the memory of what was read."""
-        self._caches = []
+        self._caches, self._apart = [], None
 
     def apart(self) -> Callable[[int], None]:
         """Return a function that runs a pass over so many tokens in a buffer of its own. No prompt is forgotten.

@@ -82,6 +82,11 @@ class Bursts:
         """The burst that contains the last edit."""
         return self._held[-1] if self._held else None
 
+    @property
+    def all(self) -> Sequence[Burst]:
+        """All bursts that are remembered, oldest first."""
+        return self._held
+
     def edited(self, before: Snapshot, edit: Edited, after: Snapshot, at: float, *, announced: bool = False) -> bool:
         """Record a change of the document. Return whether it continues the newest burst.
 

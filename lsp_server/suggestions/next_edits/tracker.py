@@ -1,19 +1,23 @@
 """The server's state for next edits: the user's bursts and the shown proposals, per document."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from threading import Event
+from typing import TypeVar
 
 from infill_engine.budget.deadline import now
-from infill_engine.edits.types import Consequences, EditedText, NoEditReason
+from infill_engine.edits.types import Consequences, EditedText, NoEditReason, Proposal
 from lsp_server.documents.snapshots import Change, EditKind, Snapshot
 from lsp_server.suggestions.next_edits.bursts import Bursts, edited_by
+from lsp_server.suggestions.next_edits.by_model import ByModel
 from lsp_server.suggestions.next_edits.shown import Held, Shown
 
 PAUSE_SECONDS = 0.15  # after the last edit, before proposing anything at the place the user is typing
 
+T = TypeVar("T")
 Find = Callable[[EditedText, Callable[[], bool]], Consequences]
 
 
@@ -39,6 +43,8 @@ class _Document:
     shown: Shown = field(default_factory=Shown)
     fresh: bool = False  # edited by the user since the last search
     stop: Event = field(default_factory=Event)  # stops the running search
+    asking: "asyncio.Task[Sequence[Proposal]] | None" = None  # the model
+    overtaken: "asyncio.Future[None] | None" = None  # the question that waits for the model
 
 
 @dataclass(eq=False, slots=True)
@@ -61,7 +67,7 @@ class NextEdits:
         if goes_on or held.bursts.reason is NoEditReason.BULK:
             held.shown.clear()  # the proposals were based on less than this edit
         held.fresh |= not announced
-        self._overtake(held)
+        self._outdate(held)
 
     def changed(self, snapshot: Snapshot) -> None:
         """All changes of one notification have been applied."""
@@ -69,7 +75,7 @@ class NextEdits:
             held = self._of(snapshot.uri)
             held.bursts.undone()
             held.shown.clear()
-            self._overtake(held)
+            self._outdate(held)
 
     def rests(self, uri: str, row: int) -> None:
         """The cursor has come to rest in a row."""
@@ -84,7 +90,7 @@ class NextEdits:
         """Drop the state of a closed document, including what was dismissed."""
         held = self._documents.pop(uri, None)
         if held is not None:
-            held.stop.set()
+            self._outdate(held)
 
     def dismiss(self, uri: str, ids: list[str] | None) -> int:
         """Withdraw these proposals for good, or all that are shown. Return how many were withdrawn."""
@@ -93,11 +99,18 @@ class NextEdits:
             return 0
         return held.shown.dismiss(ids)
 
-    async def ask(self, snapshot: Snapshot, cursor: int | None, row: int, is_newest: Callable[[], bool]) -> Found:
+    async def ask(
+        self,
+        snapshot: Snapshot,
+        cursor: int | None,
+        row: int,
+        is_newest: Callable[[], bool],
+        by_model: ByModel | None = None,
+    ) -> Found:
         """Return what the newest burst makes necessary. An older, overtaken question gets `SUPERSEDED`.
 
         `cursor` is the user's position as a character offset, and `row` its row. `is_newest` says whether the snapshot
-        is still the document's newest.
+        is still the document's newest. Where nothing is necessary, the answer is what `by_model` expects.
         """
         held = self._of(snapshot.uri)
         self._overtake(held)
@@ -110,25 +123,12 @@ class NextEdits:
         earlier = tuple(one.proposal for one in held.shown.held)
         if earlier and not held.fresh:
             return self._answer(held, snapshot, Consequences(earlier))
-        found = Consequences(reason=NoEditReason.NO_CONSEQUENCE)
-        alike: Consequences | None = None  # what the fewest edits are an example for
-        texts = list(held.bursts.texts(snapshot, cursor))
-        for edited in reversed(texts):  # the newest last: it counts where two contradict each other
-            held.shown.follows(edited)
-        for edited in texts:
-            found = await self._search(edited, stop)
-            if stop.is_set() or not is_newest():
-                return Found(snapshot, reason=NoEditReason.SUPERSEDED)
-            allowed = tuple(held.shown.allowed(found.proposals))
-            if found.proposals and not allowed:
-                found = Consequences(reason=NoEditReason.DISMISSED)
-            elif allowed:
-                found = replace(found, proposals=allowed)
-                if allowed[0].kind.follows:
-                    break
-                alike = alike or found
-        if alike is not None and not (found.proposals and found.proposals[0].kind.follows):
-            found = alike
+        found, settled = await self._exact(held, snapshot, cursor, stop, is_newest)
+        if by_model is not None and not (found.proposals or settled or stop.is_set()):
+            expected = await self._expected(held, snapshot, cursor, by_model)
+            found = Consequences(tuple(expected)) if expected else found
+        if stop.is_set() or not is_newest():
+            return Found(snapshot, reason=NoEditReason.SUPERSEDED)
         held.fresh = False
         more = tuple(proposal for proposal in earlier if proposal not in found.proposals)
         if more:
@@ -138,7 +138,7 @@ class NextEdits:
     def end(self) -> None:
         """Stop all searches."""
         for held in self._documents.values():
-            held.stop.set()
+            self._outdate(held)
         if self._executor is not None:
             self._executor.shutdown(wait=False, cancel_futures=True)
 
@@ -151,10 +151,74 @@ class NextEdits:
         if left > 0:
             await asyncio.sleep(min(left, self.pause_seconds))
 
-    async def _search(self, edited: EditedText, stop: Event) -> Consequences:
+    async def _exact(
+        self, held: _Document, snapshot: Snapshot, cursor: int | None, stop: Event, is_newest: Callable[[], bool]
+    ) -> tuple[Consequences, bool]:
+        """Return what is necessary, and whether nothing else may be expected, as far as there is time."""
+        found, settled = Consequences(reason=NoEditReason.NO_CONSEQUENCE), True
+        alike: Consequences | None = None  # what the fewest edits are an example for
+        texts = list(held.bursts.texts(snapshot, cursor))
+        for edited in reversed(texts):  # the newest last: it counts where two contradict each other
+            held.shown.follows(edited)
+        for number, edited in enumerate(texts):
+            found = await self._in_thread(partial(self.find, edited, stop.is_set))
+            if stop.is_set() or not is_newest():
+                break
+            settled = settled if number else found.settled
+            allowed = tuple(held.shown.allowed(found.proposals))
+            if found.proposals and not allowed:
+                found, settled = Consequences(reason=NoEditReason.DISMISSED), True
+            elif allowed:
+                found = replace(found, proposals=allowed)
+                if allowed[0].kind.follows:
+                    break
+                alike = alike or found
+        if alike is not None and not (found.proposals and found.proposals[0].kind.follows):
+            found = alike
+        return found, settled
+
+    async def _expected(
+        self, held: _Document, snapshot: Snapshot, cursor: int | None, by_model: ByModel
+    ) -> list[Proposal]:
+        """Return what the model proposes in time. It is asked once for a text; what it finds later is held for then."""
+        if held.asking is None:
+            newest = held.bursts.newest
+            bursts = [burst for each in self._documents.values() for burst in each.bursts.all]
+            bursts.sort(key=lambda burst: (burst is newest, burst.at))
+            held.asking = asyncio.ensure_future(by_model.proposals(snapshot, bursts, cursor, self._in_thread))
+        asking = held.asking
+        overtaken = held.overtaken = asyncio.get_running_loop().create_future()
+        await asyncio.wait((asking, overtaken), timeout=by_model.wait_seconds, return_when=asyncio.FIRST_COMPLETED)
+        if overtaken.done():
+            return []
+        if not asking.done():
+            asking.add_done_callback(partial(self._late, held, snapshot, by_model.on_late))
+            return []
+        if asking.cancelled():
+            return []
+        if asking.exception() is not None or not asking.result():
+            held.asking = None  # asking again may find more: the engine may have been busy or loading
+        return held.shown.allowed(asking.result())
+
+    @staticmethod
+    def _late(
+        held: _Document,
+        snapshot: Snapshot,
+        on_late: Callable[[], None],
+        asking: "asyncio.Task[Sequence[Proposal]]",
+    ) -> None:
+        """Hold what the model found after the answer, and say so."""
+        if asking is not held.asking or asking.cancelled() or asking.exception() is not None or held.shown.held:
+            return
+        found = held.shown.allowed(asking.result())
+        if found:
+            held.shown.show(found, f"{snapshot.version}-")
+            on_late()
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
         if self._executor is None:
             self._executor = ThreadPoolExecutor(1, "next-edits")
-        return await asyncio.get_running_loop().run_in_executor(self._executor, self.find, edited, stop.is_set)
+        return await asyncio.get_running_loop().run_in_executor(self._executor, work)
 
     @staticmethod
     def _answer(held: _Document, snapshot: Snapshot, found: Consequences) -> Found:
@@ -171,3 +235,12 @@ class NextEdits:
         """Cancel the running search."""
         held.stop.set()
         held.stop = Event()
+        if held.overtaken is not None and not held.overtaken.done():
+            held.overtaken.set_result(None)
+
+    def _outdate(self, held: _Document) -> None:
+        """Cancel all that is under way for an older text."""
+        self._overtake(held)
+        if held.asking is not None:
+            held.asking.cancel()
+            held.asking = None

@@ -50,16 +50,23 @@ class Desk:
 
     def change(self, *changes: tuple[int, int, str]) -> None:
         """The changes of one notification, each in the text that the one before leads to."""
+        self.edit(URI, *changes)
+
+    def edit(self, uri: str, *changes: tuple[int, int, str]) -> None:
+        """The same in any document."""
 
         def apply() -> Iterator[Change]:
             for start, end, new in changes:
-                before = self.snapshot
+                before = self.documents.get(uri)
+                assert before is not None
                 change = Change(new, place_at(before.lines, start), place_at(before.lines, end))
                 yield change
-                self.edits.edited(before, change, self.snapshot, self.seconds)
+                newest = self.documents.get(uri)
+                assert newest is not None
+                self.edits.edited(before, change, newest, self.seconds)
 
         self.seconds += 2
-        after = self.documents.change(URI, apply())
+        after = self.documents.change(uri, apply())
         assert after is not None
         self.edits.changed(after)
 

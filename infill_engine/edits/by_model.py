@@ -1,0 +1,190 @@
+"""Which lines a model is asked about after an edit, what it is told, and what its answer proposes.
+
+The lines around the newest edit are one region; its own lines stay as they are. Others are around the lines that most
+resemble what was edited.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, takewhile
+
+from infill_engine.edits.changes import changed_lines, make, trimmed
+from infill_engine.edits.resemblance import Resemblance
+from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span, applied
+from infill_engine.edits.unsuitable import has_secret, is_handwritten, is_readable
+from infill_engine.text.lines import with_plain_ends
+from infill_engine.text.validity import faults_of
+from infill_engine.types import Candidate, Gap, Hole, HoleKind, InfillRequest, PastEdit
+
+SHOW_FROM = 0.25  # the least confidence of a proposal that is made; finished texts stay silent in 98 %
+ABOVE, BELOW = 4, 8  # lines around the newest edit
+AROUND = 2  # lines around another place
+OTHERS = 2  # places
+LEAST_ALIKE = 1.5  # nats
+LOOKED_AT = 1500  # lines around the edit
+MOST_TOUCHED = 8  # lines of the newest edit
+CONTEXT = 2  # lines on either side of a past edit
+PREFIX_CHARS = 400
+AROUND_CHARS = 1000
+MOST_HISTORY = 12  # edits
+MOST_CHARS = 1500  # of one of them
+HOLE = Hole(HoleKind.BLOCK, ABOVE + BELOW)
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Lines of a text: `start` to `end`, of which those from `known[0]` to `known[1]` stay. Offsets in characters."""
+
+    start: int
+    end: int
+    known: tuple[int, int] | None = None
+
+
+def past_edits(path: str, before: str, changes: Sequence[Change]) -> Iterator[PastEdit]:
+    """Yield what changes did to whole lines of a text."""
+    for start, end, new in changed_lines(before, make(before, changes), changes):
+        around = before[max(0, start - AROUND_CHARS) : start], before[end + 1 : end + 1 + AROUND_CHARS]
+        old_lines = [f"{line}\n" for line in before[start:end].split("\n")]
+        new_lines = [f"{line}\n" for line in new.split("\n")]
+        most = min(len(old_lines), len(new_lines))
+        top = next((at for at in range(most) if old_lines[at] != new_lines[at]), most)
+        bottom = next((at for at in range(most - top) if old_lines[-1 - at] != new_lines[-1 - at]), most - top)
+        above = [*whole_lines(around[0])[-CONTEXT:], *old_lines[:top]]
+        below = [*old_lines[len(old_lines) - bottom :], *whole_lines(around[1])[:CONTEXT]]
+        yield PastEdit(
+            path,
+            "".join(old_lines[top : len(old_lines) - bottom]),
+            "".join(new_lines[top : len(new_lines) - bottom]),
+            "".join(above[-CONTEXT:]),
+            "".join(below[:CONTEXT]),
+        )
+
+
+def regions(text: str, first: int, last: int, history: Sequence[PastEdit]) -> list[Region]:
+    """Return the regions of a text whose rows [first, last) were edited last, those around the edit first."""
+    lines = whole_lines(text)
+    if last - first > MOST_TOUCHED:
+        return []
+    starts = [0, *accumulate(map(len, lines))]
+    top, bottom = max(0, first - ABOVE), min(len(lines), last + BELOW)
+    known = (starts[min(first, bottom)], starts[min(last, bottom)])
+    found = [Region(starts[top], starts[bottom], known if known[0] < known[1] else None)]
+    taken = set(range(top, bottom))
+    for row in _alike(lines, first, last, history):
+        if len(found) > OTHERS:
+            break
+        if row not in taken:
+            start = next(at for at in range(row, -1, -1) if at == max(0, row - AROUND) or at - 1 in taken)
+            end = next(
+                at for at in range(row + 1, len(lines) + 1) if at in (row + AROUND + 1, len(lines)) or at in taken
+            )
+            taken.update(range(start, end))
+            found.append(Region(starts[start], starts[end]))
+    return found
+
+
+def _alike(lines: Sequence[str], first: int, last: int, history: Sequence[PastEdit]) -> list[int]:
+    """Return the rows of lines that resemble what was edited last, the most similar first."""
+    resemblance = Resemblance(history)
+    rows = (*range(max(0, first - LOOKED_AT), first), *range(last, min(len(lines), last + LOOKED_AT)))
+    found = ((-resemblance.of(lines[row]), abs(row - first), row) for row in rows)
+    return [row for worth, _, row in sorted(found) if -worth >= LEAST_ALIKE]
+
+
+def whole_lines(text: str) -> list[str]:
+    """Return the lines with their ends. A last one without an end is left out, because a patch has to name it."""
+    return re.findall(r".*\n", text)
+
+
+def requests_for(
+    text: str, rows: tuple[int, int], language: str, path: str, history: Sequence[PastEdit]
+) -> list[tuple[Region, InfillRequest]]:
+    """Return the regions of a text, whose rows were edited last, and the request for each.
+
+    Edits with a secret, or that are too long, are left out of the history; so are regions with a secret.
+    """
+    told = [edit for edit in history[-MOST_HISTORY:] if _may_be_told(edit)]
+    if not told or not history or told[-1] != history[-1] or not is_handwritten(text):
+        return []
+    return [
+        (region, request_for(text, region, language, path, told))
+        for region in regions(text, *rows, told)
+        if is_readable(around := text[max(0, region.start - PREFIX_CHARS) : region.end]) and not has_secret(around)
+    ]
+
+
+def _may_be_told(edit: PastEdit) -> bool:
+    parts = (edit.above, edit.old, edit.new, edit.below)
+    return sum(map(len, parts)) <= MOST_CHARS and not any(map(has_secret, parts))
+
+
+def request_for(
+    text: str, region: Region, language: str, path: str, history: Sequence[PastEdit], candidates: int = 2
+) -> InfillRequest:
+    """Return the request for the next edit in a region."""
+    known = region.known
+    parts = [text[region.start : known[0]], text[known[1] : region.end]] if known else [text[region.start : region.end]]
+    return InfillRequest(
+        with_plain_ends(text[max(0, region.start - PREFIX_CHARS) : region.start]),
+        "",
+        language,
+        HOLE,
+        (),
+        candidates,
+        path=path,
+        gaps=(Gap(with_plain_ends(text[known[0] : known[1]]), HOLE),) if known else (),
+        replaced=tuple(map(with_plain_ends, parts)),
+        history=tuple(history),
+    )
+
+
+def proposals_of(
+    text: str, language: str, region: Region, candidates: Sequence[Candidate], cursor: int | None
+) -> list[Proposal]:
+    """Return the proposals that an answer for a region makes: sure enough, without a new syntax error or a clash.
+
+    None touches the place where the user types.
+    """
+    sure = [one for one in candidates if one.confidence >= SHOW_FROM]
+    made = [(one, proposal_of(text, region, one.text, one.confidence)) for one in sure]
+    faults = faults_of(text, language) if made else 0
+    return [
+        proposal
+        for _, proposal in made
+        if proposal is not None
+        and not (cursor is not None and _is_at(proposal.edits[0].span, cursor))
+        and (after := applied(text, proposal.edits)) is not None
+        and faults_of(after, language) <= faults
+    ]
+
+
+def proposal_of(text: str, region: Region, new: str, confidence: float) -> Proposal | None:
+    """Return the proposal that makes a region `new`; None if that changes nothing."""
+    old = text[region.start : region.end]
+    ending = "\r\n" if "\r\n" in old else "\n"
+    if with_plain_ends(old).replace("\n", ending) != old:
+        return None  # line ends are mixed
+    lines, others = whole_lines(old), whole_lines(new.replace("\n", ending))
+    top = _equal_items(lines, others)
+    bottom = _equal_items(lines[top:][::-1], others[top:][::-1])
+    removed, inserted = lines[top : len(lines) - bottom], others[top : len(others) - bottom]
+    start = region.start + sum(map(len, lines[:top]))
+    change = Change(0, len("".join(removed)), "".join(inserted))
+    if removed and inserted:  # whole lines are removed or inserted as such
+        change = next(iter(trimmed("".join(removed), [change])))
+    elif not removed and not inserted:
+        return None
+    span = Span(start + change.start, start + change.end, "".join(removed)[change.start : change.end])
+    count = max(len(removed), len(inserted))
+    label = f"change {count} line{'s' if count > 1 else ''}"
+    return Proposal((Edit(span, change.new),), label, confidence, Kind.MODEL)
+
+
+def _equal_items(some: Sequence[str], others: Sequence[str]) -> int:
+    """Return how many items at the beginning are equal."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(some, others, strict=False)))
+
+
+def _is_at(span: Span, cursor: int) -> bool:
+    return span.start <= cursor <= span.end and span.end > span.start

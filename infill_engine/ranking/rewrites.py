@@ -1,0 +1,94 @@
+"""From the model's changes of a region to candidates: how likely the user wants each, by logistic regression.
+
+The weights are fitted on version histories (`python -m bench.edits.histories.model_fitting`).
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from infill_engine.edits.finders.propagation import rule_of
+from infill_engine.edits.resemblance import NEWEST
+from infill_engine.edits.templates import TOKEN, WORD
+from infill_engine.types import Candidate, InfillRequest, PastEdit, Proposal, RewriteScores
+
+MOST_NATS = 6.0  # differences beyond it count as this much
+
+WEIGHTS: Mapping[str, float] = {
+    "constant": -3.21,
+    "worth": 0.68,
+    "mean": 0.71,
+    "least": 1.24,
+    "parting": 0.38,
+    "ends": -0.08,
+    "same rule": 1.37,
+    "inserted before": 0.58,
+    "removes nothing": -0.50,
+    "inserts nothing": -1.05,
+    "is there": -1.08,
+}
+
+
+def rewrites(proposals: Sequence[Proposal], request: InfillRequest) -> tuple[Candidate, ...]:
+    """Return at most `request.candidates` regions with one change each, the surest first."""
+    found = [
+        Candidate(proposal.text, probability(features_of(proposal.rewrite, request)), fills=proposal.fills)
+        for proposal in proposals
+        if proposal.rewrite is not None and not takes_back(proposal.rewrite, request.history)
+    ]
+    return tuple(sorted(found, key=lambda one: -one.confidence)[: request.candidates])
+
+
+def probability(features: Mapping[str, float]) -> float:
+    """Return the estimated probability that the user wants a change with these features."""
+    return 1 / (1 + math.exp(-sum(WEIGHTS[name] * value for name, value in features.items())))
+
+
+def features_of(scores: RewriteScores, request: InfillRequest) -> dict[str, float]:
+    """Describe a change by numbers, most of them between 0 and 1."""
+    newest = request.history[-NEWEST:]
+    old, new = _text(scores.removed), _text(scores.inserted)
+    came = _added(old, new)
+    came_before = sum((_added(edit.old, edit.new) for edit in newest), Counter[str]())
+    words = [word for word in came if WORD.match(word)]
+    rule = rule_of(old, new)
+    lines = request.middle(request.replaced).split("\n")
+    around = lines[max(0, scores.row - 2) : scores.row + len(scores.removed) + 2]
+    return {
+        "constant": 1.0,
+        "worth": _bounded(scores.worth),
+        "mean": max(scores.new / max(scores.tokens, 1), -3.0),
+        "least": _bounded(scores.least),
+        "parting": _bounded(scores.parting),
+        "ends": math.exp(scores.ends),
+        "same rule": float(any(rule_of(edit.old, edit.new) == rule for edit in request.history)),
+        "inserted before": sum(word in came_before for word in words) / len(words) if words else 0.0,
+        "removes nothing": float(not scores.removed),
+        "inserts nothing": float(not scores.inserted),
+        "is there": float(bool(scores.inserted) and all(line in around for line in scores.inserted)),
+    }
+
+
+def takes_back(scores: RewriteScores, history: Sequence[PastEdit]) -> bool:
+    """Return whether a change is the opposite of one that the user has made."""
+    rule = rule_of(_text(scores.inserted), _text(scores.removed))
+    return any(rule_of(edit.old, edit.new) == rule for edit in history)
+
+
+def _text(lines: Sequence[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _added(old: str, new: str) -> Counter[str]:
+    """Return the tokens that only the new text has."""
+    return Counter(TOKEN.findall(new)) - Counter(TOKEN.findall(old))
+
+
+def _similarity(one: str, other: str) -> float:
+    tokens, others = Counter(TOKEN.findall(one)), Counter(TOKEN.findall(other))
+    return 2 * (tokens & others).total() / max(1, tokens.total() + others.total())
+
+
+def _bounded(nats: float) -> float:
+    """Return a difference of log-probabilities between -1 and 1."""
+    return max(-MOST_NATS, min(MOST_NATS, nats)) / MOST_NATS

@@ -1,0 +1,117 @@
+"""The prompt that asks for a next edit: a patch, in which the hunk of the region is written next.
+
+    <|file_sep|> changes.diff
+    @@ path @@          one hunk for each of the last edits, the newest last
+     above
+    -old
+    +new
+     below
+    @@ path @@          the region: each of its lines, as one that does not change
+     line
+     …
+
+The model need not have been trained for it: patches are part of what it has read. Its prediction at the beginning of a
+line says whether the line changes.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from infill_engine.models.trunk.prompt import PREFIX_TOKENS, Prompt, TrunkVocabulary
+from infill_engine.text.lines import with_plain_ends
+from infill_engine.types import InfillRequest, PastEdit
+
+TITLE = "changes.diff\n"
+HISTORY_TOKENS = 192
+HUNK_TOKENS = 112  # of one edit; a longer one is left out, and so are those before it
+REGION_TOKENS = 144  # of the lines that are scored
+LEAD_LINES = 2  # above the region
+LEAD_CHARS = 200
+KNOWN = -1  # the hole of a line that stays as it is
+
+
+@dataclass(frozen=True, slots=True)
+class RegionLine:
+    """A line of a region without its end, as the tokens of an unchanged line of a patch."""
+
+    text: str
+    hole: int  # its number among the request's holes, or KNOWN
+    tokens: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DiffPrompt:
+    """The prompt, and the lines that follow it. `first` is the row in the region of the first of them."""
+
+    prompt: Prompt
+    lines: tuple[RegionLine, ...]
+    first: int
+
+
+def diff_prompt(vocabulary: TrunkVocabulary, request: InfillRequest) -> DiffPrompt:
+    """Return the prompt of a request with a history. Lines of its region that do not fit are left out."""
+    tokens = [vocabulary.fim.file, *vocabulary.encode(TITLE), *_history(vocabulary, request.history)]
+    tokens += vocabulary.encode(_title(request.path))
+    lead = with_plain_ends(request.prefix)[-LEAD_CHARS:].splitlines()[-LEAD_LINES:]
+    for line in lead:
+        tokens += vocabulary.encode(_marked(" ", f"{line}\n"))
+    first, lines = _fitting([*_lines(vocabulary, request)])
+    # In the buffer's prefix, what two prompts have in common is read once. The last part must not be empty.
+    *prefix, last = tokens[-PREFIX_TOKENS:]
+    return DiffPrompt(Prompt(tuple(prefix), (), (last,)), tuple(lines), first)
+
+
+def region_lines(request: InfillRequest) -> Iterator[tuple[str, int]]:
+    """Yield each line of a request's region without its end, and the number of its hole, or KNOWN."""
+    for hole, text in enumerate(request.replaced):
+        yield from ((line, hole) for line in _split(text))
+        if hole < len(request.gaps):
+            yield from ((line, KNOWN) for line in _split(request.gaps[hole].known))
+
+
+def _split(text: str) -> list[str]:
+    """Return the whole lines of a text."""
+    return with_plain_ends(text).split("\n")[:-1]
+
+
+def _lines(vocabulary: TrunkVocabulary, request: InfillRequest) -> Iterator[RegionLine]:
+    for line, hole in region_lines(request):
+        yield RegionLine(line, hole, tuple(vocabulary.encode(f" {line}\n")))
+
+
+def _fitting(lines: list[RegionLine]) -> tuple[int, list[RegionLine]]:
+    """Leave out the lines farthest from the known ones, or from the middle, until the rest fits."""
+    known = [row for row, line in enumerate(lines) if line.hole == KNOWN]
+    middle = sum(known) / len(known) if known else (len(lines) - 1) / 2
+    first = 0
+    while lines and sum(len(line.tokens) for line in lines) > REGION_TOKENS:
+        if middle - first > first + len(lines) - 1 - middle:
+            first += 1
+            del lines[0]
+        else:
+            lines.pop()
+    return first, lines
+
+
+def _history(vocabulary: TrunkVocabulary, history: Sequence[PastEdit]) -> list[int]:
+    found: list[int] = []
+    for edit in reversed(history):
+        hunk = vocabulary.encode(
+            _title(edit.path)
+            + "".join(
+                _marked(sign, text)
+                for sign, text in ((" ", edit.above), ("-", edit.old), ("+", edit.new), (" ", edit.below))
+            )
+        )
+        if len(hunk) > HUNK_TOKENS or len(hunk) + len(found) > HISTORY_TOKENS:
+            break
+        found = [*hunk, *found]
+    return found
+
+
+def _title(path: str) -> str:
+    return f"@@ {path} @@\n"
+
+
+def _marked(sign: str, text: str) -> str:
+    return "".join(f"{sign}{line}\n" for line in _split(text))

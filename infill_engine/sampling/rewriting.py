@@ -1,0 +1,162 @@
+"""The next edit by the model: which lines of a region change, and what becomes of them.
+
+lines of the region ──one pass──▶ where a change is likely ──▶ old lines as a draft ──▶ new lines
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from infill_engine.budget.work import Job, OutOfTime
+from infill_engine.edits.resemblance import NEWEST, Resemblance
+from infill_engine.models.trunk.denoiser import Floats, Ints
+from infill_engine.models.trunk.model import ReadPrompt, TrunkModel
+from infill_engine.sampling.diff_prompt import KNOWN, DiffPrompt, region_lines
+from infill_engine.sampling.line_writing import LineWriter, NoRoom
+from infill_engine.types import InfillRequest, PastEdit, Proposal, RewriteScores
+
+PLACES_NEAR, PLACES = 2, 1  # where a change is tried, around the newest edit and elsewhere
+LEAST_WORTH = -4.0  # of a place
+FAR_BEHIND = 2.5  # nats behind the best place: not worth a try
+INSERTED_TOO = 1.5  # nats by which an insertion becomes likelier after another
+MOST_LINES = 6  # removed or inserted
+NOWHERE = -20.0
+KEEP, REMOVE, INSERT = b" ", b"-", b"+"
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a change may begin: its log-probability, the line's number, and the sign of the patch.
+
+    `worth` is that log-probability, corrected for what the line has in common with the newest edits.
+    """
+
+    worth: float
+    here: float
+    line: int
+    sign: bytes
+
+
+@dataclass
+class Rewriting:
+    """One region. `part` is the number of rows that a pass may have. `found` are the changes so far, unchecked."""
+
+    model: TrunkModel
+    read: ReadPrompt
+    prompt: DiffPrompt
+    part: int
+    history: Sequence[PastEdit]
+    found: list[RewriteScores] = field(default_factory=list)
+
+    def run(self) -> Job[bool]:
+        """Find changes, the likeliest place first. Return whether there was time for all."""
+        region = LineWriter(self.model, self.read, [])
+        try:
+            starts = yield from self._line_starts(region)
+            places = self._places(starts)
+            near = any(line.hole == KNOWN for line in self.prompt.lines)
+            for place in places[: PLACES_NEAR if near else PLACES]:
+                if place.worth < max(LEAST_WORTH, places[0].worth - FAR_BEHIND):
+                    break
+                self.read.continuations.used = region.slots[-1] + 1  # overwrite the change before
+                before = sum(len(line.tokens) for line in self.prompt.lines[: place.line])
+                writer = LineWriter(self.model, self.read, region.slots[:before])
+                elsewhere = max((one.worth for one in places if one.line != place.line), default=NOWHERE)
+                try:
+                    change = yield from self._change(writer, place, starts[place.line])
+                except NoRoom:
+                    continue
+                if change is not None:
+                    self.found.append(replace(change, elsewhere=elsewhere))
+        except OutOfTime:
+            return False
+        return True
+
+    def _line_starts(self, writer: LineWriter) -> Job[list[Floats]]:
+        """Read the region's lines as unchanged. Returns the prediction at the beginning of each [V]."""
+        tokens = [token for line in self.prompt.lines for token in line.tokens]
+        wanted, starts = {0}, list[Floats]()
+        for line in self.prompt.lines:
+            wanted.add(max(wanted) + len(line.tokens))
+        for first in range(0, len(tokens), self.part):
+            part = tokens[first : first + self.part]
+            rows = yield from writer.take(part)
+            place = first + 1 - (len(rows) - len(part))  # how many tokens are before the first row's prediction
+            starts += [row.copy() for at, row in enumerate(rows, place) if at in wanted]
+        return starts
+
+    def _places(self, starts: Sequence[Floats]) -> list[_Place]:
+        """Return where a change may begin, the most promising first."""
+        resemblance = Resemblance(self.history)
+        inserts = INSERTED_TOO * any(not edit.old for edit in self.history[-NEWEST:])
+        found: list[_Place] = []
+        for number, (line, start) in enumerate(zip(self.prompt.lines, starts, strict=False)):
+            if line.hole == KNOWN:
+                continue
+            here = _log_sum(start[self._tokens(INSERT)])
+            found.append(_Place(here + inserts, here, number, INSERT))
+            if line.text.strip():
+                here = _log_sum(start[self._tokens(REMOVE)])
+                found.append(_Place(here + resemblance.of(line.text), here, number, REMOVE))
+        return sorted(found, key=lambda place: -place.worth)
+
+    def _change(self, writer: LineWriter, place: _Place, start: Floats) -> Job[RewriteScores | None]:
+        lines, sign = self.prompt.lines[place.line :], place.sign
+        removed: list[str] = []
+        while sign == REMOVE:
+            removed.append(lines[len(removed)].text)
+            start = (yield from writer.take(self._encode(f"-{removed[-1]}\n")))[-1]
+            below = lines[len(removed)] if len(removed) < len(lines) else None
+            more = below is not None and below.hole == lines[0].hole and len(removed) < MOST_LINES
+            sign = self._likeliest_sign(start, (KEEP, INSERT, REMOVE) if more else (KEEP, INSERT))
+        inserted: list[str] = []
+        drafts = removed or self.history[-1].new.splitlines()
+        while sign == INSERT and len(inserted) < MOST_LINES:
+            draft = self._encode(f"+{drafts[len(inserted)]}\n") if len(inserted) < len(drafts) else []
+            alone = len(removed) == 1 and not inserted
+            text, start = yield from writer.write(start, self._tokens(INSERT), draft, must_differ=alone)
+            inserted.append(text[1:])
+            sign = self._likeliest_sign(start, (KEEP, INSERT))
+        if removed == inserted:
+            return None
+        return RewriteScores(
+            place.here,
+            place.worth,
+            NOWHERE,
+            writer.logprob,
+            writer.least,
+            writer.tokens,
+            writer.parting,
+            _log_sum(start[self._tokens(KEEP)]),
+            self.prompt.first + place.line,
+            tuple(removed),
+            tuple(inserted),
+        )
+
+    def _likeliest_sign(self, start: Floats, signs: Sequence[bytes]) -> bytes:
+        return max(signs, key=lambda sign: _log_sum(start[self._tokens(sign)]))
+
+    def _encode(self, text: str) -> list[int]:
+        return self.model.vocabulary.encode(text)
+
+    def _tokens(self, sign: bytes) -> Ints:
+        """Return the tokens that begin with a sign."""
+        return self.model.vocabulary.completions_of(sign)[0]
+
+
+def rewritten(request: InfillRequest, found: Sequence[RewriteScores]) -> Iterator[Proposal]:
+    """Yield the region with each of the changes made."""
+    lines = list(region_lines(request))
+    for scores in found:
+        first, last = scores.row, scores.row + len(scores.removed)
+        hole = lines[first][1]
+        changed = [*lines[:first], *((line, hole) for line in scores.inserted), *lines[last:]]
+        text = "".join(f"{line}\n" for line, _ in changed)
+        fills = tuple("".join(f"{line}\n" for line, of in changed if of == at) for at in range(len(request.replaced)))
+        mean = scores.new / max(1, scores.tokens)
+        yield Proposal(text, mean, scores.least, tokens=scores.tokens, fills=fills, rewrite=scores)
+
+
+def _log_sum(logprobs: Floats) -> float:
+    return float(np.logaddexp.reduce(logprobs)) if len(logprobs) else NOWHERE

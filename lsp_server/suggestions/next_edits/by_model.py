@@ -1,0 +1,57 @@
+"""What the language model expects after an edit that has no exact consequence."""
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol, TypeVar
+
+from infill_engine.edits.types import Proposal
+from infill_engine.types import Answer, InfillRequest, PastEdit
+from lsp_server.documents.snapshots import Snapshot
+from lsp_server.suggestions.next_edits.bursts import Burst
+
+T = TypeVar("T")
+
+
+class InThread(Protocol):
+    """Runs work in a thread, one piece after the other."""
+
+    async def __call__(self, work: Callable[[], T], /) -> T: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ByModel:
+    """How the model is asked. Its engine lets completions go first.
+
+    `wait_seconds` is how long a question waits for it. `on_late` is called if it finds something later. `path_of`
+    returns the path in the project of a document's URI.
+    """
+
+    ask: Callable[[InfillRequest], Awaitable[Answer]]
+    path_of: Callable[[str], str]
+    wait_seconds: float
+    on_late: Callable[[], None]
+
+    async def proposals(
+        self, snapshot: Snapshot, bursts: Sequence[Burst], cursor: int | None, in_thread: InThread
+    ) -> Sequence[Proposal]:
+        """Return what the model proposes after some bursts, oldest first. The last one is of this document."""
+        from infill_engine.edits.by_model import proposals_of, requests_for
+
+        text, language, newest = "".join(snapshot.lines), snapshot.language, bursts[-1]
+        rows, path = (newest.first, newest.last + 1), self.path_of(snapshot.uri)
+        for region, request in await in_thread(lambda: requests_for(text, rows, language, path, self._told(bursts))):
+            candidates = (await self.ask(request)).candidates
+            found = await in_thread(partial(proposals_of, text, language, region, candidates, cursor))
+            if found:
+                return found
+        return ()
+
+    def _told(self, bursts: Iterable[Burst]) -> list[PastEdit]:
+        from infill_engine.edits.by_model import past_edits
+
+        return [
+            edit
+            for burst in bursts
+            for edit in past_edits(self.path_of(burst.before.uri), "".join(burst.before.lines), burst.changes)
+        ]

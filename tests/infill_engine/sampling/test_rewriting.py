@@ -1,0 +1,178 @@
+"""How next edits are read off a network that expects a patch: places, drafts, several lines, limits."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1] / "models" / "trunk")]
+
+from patching_trunk import patching_model
+
+from infill_engine.budget.deadline import Deadline, FinishMargin
+from infill_engine.budget.work import Budget
+from infill_engine.engine.engine import Engine
+from infill_engine.ranking.calibration import Calibration
+from infill_engine.sampling.diff_prompt import HISTORY_TOKENS, REGION_TOKENS, diff_prompt
+from infill_engine.sampling.line_writing import MOST_PASSES
+from infill_engine.sampling.retrieval import Retrieval
+from infill_engine.sampling.tree_sampler import TreeSampler
+from infill_engine.types import Gap, Hole, HoleKind, InfillRequest, PastEdit, Reason
+
+HOLE = Hole(HoleKind.BLOCK, 9)
+EDIT = PastEdit("a.py", "self.height\n", "self.width\n", "def area\n", "return\n")
+
+
+def request(above="", below="", known="self.width\n", history=(EDIT,), prefix=""):
+    gaps = (Gap(known, HOLE),) if known else ()
+    replaced = (above, below) if known else (below,)
+    return InfillRequest(prefix, "", "python", HOLE, (), 4, path="a.py", gaps=gaps, replaced=replaced, history=history)
+
+
+def found_in(folder, asked, *patches):
+    sampler = TreeSampler(patching_model(folder, *patches))
+    budget = Budget.unlimited()
+    return budget.run(sampler.propose(asked, HOLE, ())), sampler.model
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "patch", "expected"),
+    [
+        pytest.param(
+            "one\n",
+            "self.height\nlast\n",
+            " one\n self.width\n-self.height\n+self.width\n last\n",
+            "one\nself.width\nself.width\nlast\n",
+            id="a line like the edited one",
+        ),
+        pytest.param(
+            "a(self, width, b)\nmore\n",
+            "",
+            "-a(self, width, b)\n+a(self, height, width, b)\n more\n self.width\n",
+            "a(self, height, width, b)\nmore\nself.width\n",
+            id="tokens are inserted",
+        ),
+        pytest.param(
+            "",
+            "x = f(self, width, width, height)\n",
+            " self.width\n-x = f(self, width, width, height)\n+x = f(self)\n",
+            "self.width\nx = f(self)\n",
+            id="tokens are removed",
+        ),
+        pytest.param(
+            "",
+            "one\ntwo\nthree\n",
+            " self.width\n one\n-two\n three\n",
+            "self.width\none\nthree\n",
+            id="a line is removed",
+        ),
+        pytest.param(
+            "",
+            "one\ntwo\n",
+            " self.width\n one\n+self.width\n two\n",
+            "self.width\none\nself.width\ntwo\n",
+            id="inserted",
+        ),
+        pytest.param(
+            "",
+            "def a(self):\n    return width\nend\n",
+            " self.width\n-def a(self):\n-    return width\n+def a(self, height):\n+    return height\n end\n",
+            "self.width\ndef a(self, height):\n    return height\nend\n",
+            id="two lines",
+        ),
+        pytest.param(
+            "", "é = 'ü🎉'\n", " self.width\n-é = 'ü🎉'\n+é = '🎉'\n", "self.width\né = '🎉'\n", id="beyond ASCII"
+        ),
+    ],
+)
+def test_the_expected_change_is_found(tmp_path, above, below, patch, expected):
+    found, _ = found_in(tmp_path, request(above, below), patch)
+    assert found.final
+    assert found.proposals[0].text == expected
+    assert "self.width\n".join(found.proposals[0].fills) == expected
+
+
+def test_nothing_is_found_where_nothing_changes(tmp_path):
+    found, _ = found_in(tmp_path, request("one\n", "two\n"), " one\n self.width\n two\n")
+    assert found.proposals == []
+
+
+def test_the_edited_lines_stay(tmp_path):
+    found, _ = found_in(tmp_path, request("one\n", "two\n"), " one\n-self.width\n+self.height\n two\n")
+    assert found.proposals == []
+
+
+def test_a_long_unchanged_line_is_verified_and_not_written(tmp_path):
+    line = "f(" + "self, width, " * 4 + "{})\n"
+    old, new = line.format("height"), line.format("self")
+    _, model = found_in(tmp_path, request("", old), f" self.width\n-{old}+{new}")
+    assert sum(rows < 4 for rows in model.backend.rows) < 4  # the tokens that differ, and no others
+
+
+def test_what_is_mostly_new_is_given_up(tmp_path):
+    new = "".join(f"new line {number}\n" for number in range(5))
+    patch = " self.width\n" + "".join(f"+{line}\n" for line in new.splitlines())
+    found, model = found_in(tmp_path, request("", "old\n"), patch)
+    assert found.proposals == []
+    assert len(model.backend.rows) < 4 * MOST_PASSES
+
+
+def test_a_region_that_is_too_long_is_read_around_the_edit(tmp_path):
+    asked = request("far away\n" * 60, "near\n" + "far below\n" * 60)
+    prompt = diff_prompt(patching_model(tmp_path).vocabulary, asked)
+    assert sum(len(line.tokens) for line in prompt.lines) <= REGION_TOKENS
+    assert any(line.text == "near" for line in prompt.lines)
+    assert prompt.lines[60 - prompt.first].text == "self.width"
+
+
+def test_a_history_of_thousands_of_edits_and_a_huge_one(tmp_path):
+    vocabulary = patching_model(tmp_path).vocabulary
+    huge = PastEdit("b.py", "x\n" * 5000, "y\n" * 5000)
+    many = (huge, *([EDIT] * 5000))
+    assert len(diff_prompt(vocabulary, request(history=many)).prompt.tokens) < HISTORY_TOKENS + 48
+    only = diff_prompt(vocabulary, request(history=(EDIT, huge))).prompt.tokens
+    assert b"y\ny\n" not in b"".join(map(vocabulary.bytes_of, only))
+
+
+def test_there_may_be_no_time(tmp_path):
+    sampler = TreeSampler(patching_model(tmp_path))
+    budget = Budget(Deadline.after_ms(0), sampler.costs, FinishMargin(1.0))
+    found = budget.run(sampler.propose(request("one\n", "two\n"), HOLE, ()))
+    assert not found.proposals
+    assert not found.final
+
+
+def test_completions_keep_their_prompts(tmp_path):
+    sampler = TreeSampler(patching_model(tmp_path, " one\n self.width\n-two\n"))
+    budget = Budget.unlimited()
+    before = InfillRequest("def a(self):\n    return self.wi", "\n")
+    budget.run(sampler.prefetch(before))
+    budget.run(sampler.propose(request("one\n", "two\n"), HOLE, ()))
+    sampler.model.backend.rows.clear()
+    budget.run(sampler.prefetch(before))
+    assert sum(sampler.model.backend.rows) <= 1
+
+
+def test_what_prompts_have_in_common_is_read_once(tmp_path):
+    sampler = TreeSampler(patching_model(tmp_path))
+    budget, rows = Budget.unlimited(), sampler.model.backend.rows
+    budget.run(sampler.propose(request("one\n", "two\n"), HOLE, ()))
+    first = sum(rows)
+    rows.clear()
+    again = request("", "other\n", known="")
+    budget.run(sampler.propose(again, HOLE, ()))
+    assert sum(rows) < first / 2
+
+
+def test_the_engine_answers_with_whole_regions_and_never_takes_an_edit_back(tmp_path):
+    patch = " one\n self.width\n-self.width\n+self.height\n self.width\n"
+    engine = Engine(TreeSampler(patching_model(tmp_path, patch)), "tiny", Calibration())
+    assert engine.infill(request("one\n", "self.width\n"), Deadline.after_ms(60_000)) == ()
+    edit = PastEdit("a.py", "one\n", "self.width\n")
+    (best, *_) = engine.infill(request("one\n", "self.width\n", history=(edit,)), Deadline.after_ms(60_000))
+    assert best.text == "one\nself.width\nself.height\n"
+
+
+def test_what_has_no_such_model_says_so():
+    engine = Engine(Retrieval("no model"), "retrieval", Calibration())
+    assert engine.answer(request("one\n", "two\n"), Deadline.after_ms(60_000)).reason is Reason.UNSUPPORTED

@@ -1,0 +1,230 @@
+"""When the model is asked for next edits, and what becomes of its answers: in time, late, outdated, dismissed."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+from desk import URI, Desk
+
+from infill_engine.edits.types import Kind, NoEditReason, applied
+from infill_engine.types import Answer, Candidate, InfillRequest, Reason
+from lsp_server.suggestions.next_edits.by_model import ByModel
+from lsp_server.suggestions.next_edits.tracker import Found
+
+PROGRAM = """import os
+
+
+def first(path):
+    return os.stat(path).st_size
+
+
+def second(path):
+    return os.stat(path).st_mode
+
+
+LIMIT = 10
+"""
+OLD, NEW = "return os.stat(path).st_mode", "return check(path).st_mode"
+EDIT = ("os.stat(path).st_size", "check(path) or 0")
+
+
+class Asked:
+    """A model that changes one text, and what it was asked. It waits for `may_answer`."""
+
+    def __init__(self, old: str = OLD, new: str = NEW, confidence: float = 0.9, wait: float = 60) -> None:
+        self.old, self.new, self.confidence, self.wait = old, new, confidence, wait
+        self.requests: list[InfillRequest] = []
+        self.late = 0
+        self.may_answer = asyncio.Event()
+        self.may_answer.set()
+        self.fault: Exception | None = None
+
+    async def answer(self, request: InfillRequest) -> Answer:
+        self.requests.append(request)
+        await self.may_answer.wait()
+        if self.fault is not None:
+            raise self.fault
+        region = request.middle(request.replaced)
+        if self.old not in region:
+            return Answer(reason=Reason.BLANK)
+        return Answer((Candidate(region.replace(self.old, self.new), self.confidence),))
+
+    def tell(self) -> None:
+        self.late += 1
+
+    @property
+    def by_model(self) -> ByModel:
+        return ByModel(self.answer, lambda uri: uri.rpartition("/")[2], self.wait, self.tell)
+
+
+def edited(text: str = PROGRAM, *edits: tuple[str, str]) -> Desk:
+    desk = Desk(text)
+    for old, new in edits or (EDIT,):
+        desk.replace(old, new, count=len(new))
+    return desk
+
+
+async def ask(desk: Desk, model: Asked, row: int = 20) -> Found:
+    snapshot = desk.snapshot
+    return await desk.edits.ask(snapshot, None, row, lambda: desk.documents.get(URI) is snapshot, model.by_model)
+
+
+def result(desk: Desk, found: Found) -> str | None:
+    return applied(desk.text, found.held[0].proposal.edits)
+
+
+async def test_the_model_is_asked_where_nothing_is_necessary() -> None:
+    desk, model = edited(), Asked()
+    found = await ask(desk, model)
+    assert [held.proposal.kind for held in found.held] == [Kind.MODEL]
+    assert result(desk, found) == desk.text.replace(OLD, NEW)
+    (edit,) = model.requests[0].history
+    assert (edit.path, edit.old, edit.new) == (
+        "a.py",
+        "    return os.stat(path).st_size\n",
+        "    return check(path) or 0\n",
+    )
+
+
+async def test_what_is_necessary_comes_without_the_model() -> None:
+    desk, model = edited(PROGRAM, ("first(path)", "first(name)")), Asked()
+    found = await ask(desk, model)
+    assert found.held[0].proposal.kind is Kind.RENAME
+    assert model.requests == []
+
+
+def comment(desk: Desk) -> None:
+    at = desk.text.index("LIMIT")
+    desk.change((at, at, "# the most\n"))
+
+
+def formatting(desk: Desk) -> None:
+    desk.replace("LIMIT = 10", "LIMIT  =  10")
+
+
+def half_a_line(desk: Desk) -> None:
+    desk.replace("LIMIT = 10", "LIMIT = (10 +")
+
+
+def paste(desk: Desk) -> None:
+    at = desk.text.index("LIMIT")
+    desk.change((at, at, "x = 1\n" * 60))
+
+
+def undo(desk: Desk) -> None:
+    at = desk.text.index("10")
+    desk.change((at, at + 2, "20"))
+    desk.change((at, at + 2, "10"))
+
+
+@pytest.mark.parametrize("edit", [comment, formatting, half_a_line, paste, undo])
+async def test_silence_does_not_ask(edit: Callable[[Desk], None]) -> None:
+    desk, model = Desk(PROGRAM), Asked()
+    edit(desk)
+    found = await ask(desk, model)
+    assert not found.held
+    assert model.requests == []
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        pytest.param(lambda: Asked(confidence=0.01), id="unsure"),
+        pytest.param(lambda: Asked(new="return check(path"), id="broken"),
+        pytest.param(lambda: Asked(old="something else"), id="nothing"),
+    ],
+)
+async def test_what_is_not_worth_showing_is_not_shown(model: Callable[[], Asked]) -> None:
+    found = await ask(edited(), model())
+    assert (found.held, found.reason) == ((), NoEditReason.NO_CONSEQUENCE)
+
+
+async def test_a_late_proposal_is_told_once_and_found_by_asking_again() -> None:
+    desk, model = edited(), Asked(wait=0)
+    model.may_answer.clear()
+    found = await ask(desk, model)
+    assert (found.held, found.reason, model.late) == ((), NoEditReason.NO_CONSEQUENCE, 0)
+    model.may_answer.set()
+    await until(lambda: model.late)
+    again = await ask(desk, model)
+    assert result(desk, again) == desk.text.replace(OLD, NEW)
+    assert (len(model.requests), model.late) == (1, 1)
+
+
+async def test_asking_again_while_the_model_works_does_not_begin_anew() -> None:
+    desk, model = edited(), Asked(wait=0)
+    model.may_answer.clear()
+    await ask(desk, model)
+    model.wait = 60
+    second = asyncio.ensure_future(ask(desk, model))
+    await asyncio.sleep(0)
+    model.may_answer.set()
+    assert (await second).held
+    assert len(model.requests) == 1
+
+
+async def test_a_newer_question_answers_the_older_one() -> None:
+    desk, model = edited(), Asked()
+    model.may_answer.clear()
+    first = asyncio.ensure_future(ask(desk, model))
+    await until(lambda: model.requests)
+    second = asyncio.ensure_future(ask(desk, model))
+    assert (await first).reason is NoEditReason.SUPERSEDED
+    model.may_answer.set()
+    assert (await second).held
+    assert len(model.requests) == 1
+
+
+async def test_an_edit_ends_the_question() -> None:
+    desk, model = edited(), Asked()
+    model.may_answer.clear()
+    asking = asyncio.ensure_future(ask(desk, model))
+    await until(lambda: model.requests)
+    desk.replace("LIMIT = 10", "LIMIT = 11")
+    assert (await asking).reason is NoEditReason.SUPERSEDED
+    model.may_answer.set()
+    await asyncio.sleep(0)
+    assert model.late == 0
+
+
+async def test_what_was_dismissed_does_not_return() -> None:
+    desk, model = edited(), Asked()
+    found = await ask(desk, model)
+    desk.edits.dismiss(URI, [found.held[0].id])
+    assert not (await ask(desk, model)).held
+    desk.change((0, 0, "import sys\n"))
+    assert not (await ask(desk, model)).held
+
+
+async def test_after_one_was_taken_the_model_is_told_of_it() -> None:
+    desk, model = edited(), Asked()
+    desk.accept((await ask(desk, model)).held[0])
+    model.old = "something else"
+    assert not (await ask(desk, model)).held
+    assert model.requests[-1].history[-1].new == f"    {NEW}\n"
+
+
+async def test_edits_of_other_files_are_told_oldest_first() -> None:
+    desk, model = edited(), Asked()
+    other = "file:///project/b.py"
+    desk.documents.open(other, "python", "x = 1\n")
+    desk.edit(other, (4, 5, "3"))
+    desk.replace("LIMIT = 10", "LIMIT = limit()")
+    await ask(desk, model)
+    assert [edit.path for edit in model.requests[0].history] == ["a.py", "b.py", "a.py"]
+
+
+async def test_a_fault_of_the_engine_ends_one_question_only() -> None:
+    desk, model = edited(), Asked()
+    model.fault = RuntimeError()
+    with pytest.raises(RuntimeError):
+        await ask(desk, model)
+    model.fault = None
+    desk.replace("LIMIT = 10", "LIMIT = limit()")
+    assert (await ask(desk, model)).held
+
+
+async def until(done: Callable[[], object]) -> None:
+    async with asyncio.timeout(60):
+        while not done():
+            await asyncio.sleep(0.01)
