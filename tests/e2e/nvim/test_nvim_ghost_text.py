@@ -264,7 +264,7 @@ def test_neovims_own_accepting_leaves_nothing_behind(start: Start, typed: str) -
         nvim.until_marked("x = alpha(1)│" if typed.startswith("a") else f"x = {typed}⇥│")
         nvim.type("<Esc>")
         nvim.command("checkhealth infill")
-        assert "infill works around that" in nvim.text
+        assert "Infill works around this" in nvim.text
 
 
 def test_neovims_own_functions_are_right_too(nvim: Editor) -> None:
