@@ -29,7 +29,7 @@ def test_what_was_dismissed_stays_away(code: Workbench) -> None:
     code.type_text("al")
     code.wait_for_status("Infill: dismissed here")
     assert code.ghost() == ""
-    assert "You dismissed it here" in code.sentence()
+    assert "You dismissed the suggestion" in code.sentence()
     code.press("Backspace", "Backspace", "Backspace")
     code.wait_for_status("Infill: after an undo")
     code.type_text(" ")
