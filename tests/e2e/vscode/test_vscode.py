@@ -26,7 +26,7 @@ class Box:
 def volume(box: Box) -> float:
     return area│) * box.depth
 """
-DEFAULT = "result = compute(alpha, beta)\nother = 1\nresult =│\n"
+DEFAULT = "result = compute(alpha, beta)\nprint(result)\nresult =│\n"
 
 
 def test_one_click_installs_the_server(code: Workbench, offer: str) -> None:
