@@ -12,10 +12,11 @@ from lsp_server.cli.terminal import Fate, print_fates, print_reason, say
 from lsp_server.settings.schema import ServerSettings
 from lsp_server.suggestions.answers import worth_showing
 
-SHOWN, BESIDE = "shown", "beside"
+SHOWN, BESIDE, HIDDEN_WITH_BEST = "shown", "beside", "hidden_with_best"
 MEANINGS = {
     SHOWN: "appears",
     BESIDE: "is offered beside it",
+    HIDDEN_WITH_BEST: "is hidden with the best one",
     "undecodable": "is no text",
     "blank": "is blank once it is cleaned",
     "comment_mark": "ends in a comment mark",
@@ -57,7 +58,10 @@ def fates_in(answer: Answer) -> Iterator[Fate]:
     """Yield what became of every text that was proposed: the candidates first, then in the order of the removals."""
     reason = worth_showing(answer, unsure=False).reason
     for number, candidate in enumerate(answer.candidates):
-        fate = reason.value if reason is not None else BESIDE if number else SHOWN
+        if reason is None:
+            fate = BESIDE if number else SHOWN
+        else:
+            fate = HIDDEN_WITH_BEST if number and reason is Reason.ONE_KEY else reason.value
         yield Fate(fate, candidate.text, candidate.confidence)
     for removal in answer.removed:
         yield Fate(removal.step, removal.text, removal.confidence)

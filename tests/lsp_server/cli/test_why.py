@@ -8,7 +8,8 @@ from command_line import infill_ls, run_here
 
 from infill_engine.ranking.cleanup import RULES
 from infill_engine.ranking.rank import STEPS
-from lsp_server.cli.why import MEANINGS
+from infill_engine.types import Answer, Candidate
+from lsp_server.cli.why import MEANINGS, fates_in
 
 CANDIDATES = ["alpha(1)", "alpha( 1 )", "beta(2", "None, None, None, None, None, None, None"]
 SCRIPT: dict[str, object] = {"rules": [{"before": "x = ", "candidates": CANDIDATES}, {"before": "", "candidates": []}]}
@@ -61,3 +62,9 @@ def test_every_step_that_removes_texts_has_a_meaning() -> None:
     assert {step.__name__ for step in STEPS} <= MEANINGS.keys()
     changing = "plain_line_ends leading_blank max_lines indentation balance suffix_overlap trailing_blank".split()
     assert {rule.__name__ for rule in RULES}.difference(changing) <= MEANINGS.keys()
+
+
+def test_behind_a_single_character_others_are_hidden_too() -> None:
+    answer = Answer((Candidate("1", 0.6), Candidate("total", 0.3)), show_from=0.4)
+    meanings = [MEANINGS[fate.name] for fate in fates_in(answer)]
+    assert meanings == ["is a single character", "is hidden with the best one"]
