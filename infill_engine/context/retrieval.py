@@ -121,6 +121,10 @@ class Retriever:
                 yield from index.add(path, with_plain_ends(text))
             self._indexes[surroundings.name] = index
 
+    def has_indexed(self, name: str) -> bool:
+        """Return whether the text with that name has been indexed, or there is none because the name is ""."""
+        return not name or name in self._indexes
+
     def retrieve(self, request: InfillRequest, fit: Fit) -> tuple[Snippet, ...]:
         """Return the snippets for a request's hole, best first, as many as fit.
 

@@ -147,7 +147,7 @@ class Engine:
             self._run(self.proposer.prefetch(request), deadline)
 
     def index_project(self, surroundings: Surroundings) -> Iterator[None]:
-        """Count the text around a document, for requests that name it; yields about every 2 ms."""
+        """Index the text around a document, for requests that name it; yields about every 2 ms."""
         return self.proposer.index(surroundings)
 
     def probe(self) -> Callable[[], None] | None:

@@ -9,7 +9,6 @@ from functools import partial
 from infill_engine.budget.deadline import CostModel, now, since
 from infill_engine.budget.work import Choice, Costs, Job, OutOfTime, Phase, Work, leaving
 from infill_engine.context.ngrams import Ngrams
-from infill_engine.context.project_counts import CountedSurroundings
 from infill_engine.context.retrieval import Retriever
 from infill_engine.models.cached_lines import CachedLines
 from infill_engine.models.trunk.model import WINDOW, ReadPrompt, TrunkModel
@@ -45,7 +44,6 @@ class TreeSampler:
         self.costs = Costs({Phase.READ: passes, Phase.PASS: passes, Phase.COUNT: CostModel()})
         self.part_ms, self.far_ms = PART_MS, FAR_MS
         self._lines = CachedLines(model.vocabulary)
-        self._surroundings = CountedSurroundings(model.vocabulary.encode)
         self._retriever = Retriever()
         self._memory_faults = 0
 
@@ -57,12 +55,11 @@ class TreeSampler:
         )
 
     def index(self, surroundings: Surroundings) -> Iterator[None]:
-        """See `Proposer`. Also counts the text."""
-        yield from self._retriever.index(surroundings)
-        yield from self._surroundings.count(surroundings)
+        """See `Proposer`."""
+        return self._retriever.index(surroundings)
 
     def prefetch(self, request: InfillRequest) -> Job[None]:
-        """Read a request's prompt, so that a later request nearby finds it cached, and count the text around it.
+        """Read a request's prompt, so that a later request nearby finds it cached, and tokenize the text around it.
 
         Snippets are retrieved only here; a hurried request uses those that have been read.
         """
@@ -74,7 +71,7 @@ class TreeSampler:
         if read.waiting:
             yield Work(Phase.PASS, len(read.waiting))
             self.model.after(read)
-        yield from self._count(request, partial_word)
+        yield from self._lines.encode(request.around(partial_word))
 
     def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...]) -> Job[Proposals]:
         """Return all texts found for a hole in time. A snapshot shows the tree after every pass.
@@ -101,9 +98,9 @@ class TreeSampler:
         passes = yield from search.run()
         if not search.tree.nodes[ROOT].seen:
             return Proposals(unread(drafts), encode_ms, unread=True)
-        counted = not request.surroundings or self._surroundings.get(request.surroundings) is not None
         proposals = search.proposals(drafts, passes)
-        return Proposals(proposals, encode_ms, since(began), unread=read.stale, final=counted and not read.stale)
+        final = self._retriever.has_indexed(request.surroundings) and not read.stale
+        return Proposals(proposals, encode_ms, since(began), unread=read.stale, final=final)
 
     def _rewrite(self, request: InfillRequest) -> Job[Proposals]:
         """Return the region of a request with a history, with each change that the model wants."""
@@ -167,12 +164,10 @@ class TreeSampler:
     def _largest_part(self, limit_ms: float) -> int:
         return max((rows for rows in PARTS if self.pass_ms(rows) <= limit_ms), default=min(PARTS))
 
-    def _count(self, request: InfillRequest, partial_word: str) -> Job[Ngrams]:
-        return Ngrams((yield from self._lines.encode(request.around(partial_word))))
-
     def _count_in_time(self, request: InfillRequest, partial_word: str) -> Job[Ngrams | None]:
+        encode = self._lines.encode(request.around(partial_word))
         try:
-            return (yield from leaving(self._count(request, partial_word), self.pass_ms(USUAL_ROWS)))
+            return Ngrams((yield from leaving(encode, self.pass_ms(USUAL_ROWS))))
         except OutOfTime:
             return None
 

@@ -1,7 +1,6 @@
 """Lines as LSP defines them: they end with LF, CRLF or a lone CR, and not with a form feed or U+2028."""
 
 import re
-from collections.abc import Iterator
 
 LINE_END = re.compile(r"\r\n|\n|\r")
 _INDENT = re.compile(r"[^\S\r\n]*")
@@ -43,19 +42,6 @@ def with_plain_ends(text: str) -> str:
 def with_breaks_first(text: str) -> list[str]:
     """Return the lines of a text with LF line ends, each with the line breaks before it, as tokenisers join them."""
     return _BREAKS.split(text)
-
-
-def in_pieces(text: str, chars: int) -> Iterator[str]:
-    """Return a text in pieces of less than `2 * chars` characters, cut as in `with_breaks_first` where lines allow."""
-    piece = ""
-    for line in with_breaks_first(text):
-        for start in range(0, len(line), chars):
-            piece += line[start : start + chars]
-            if len(piece) >= chars:
-                yield piece
-                piece = ""
-    if piece:
-        yield piece
 
 
 def is_one_key(text: str) -> bool:

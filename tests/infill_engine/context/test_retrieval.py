@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from infill_engine.context import retrieval
-from infill_engine.context.retrieval import CANDIDATES, CHUNK_LINES, Retriever, Snippet
+from infill_engine.context.retrieval import CANDIDATES, CHUNK_LINES, KEPT, Retriever, Snippet
 from infill_engine.context.surroundings import joined
 from infill_engine.types import InfillRequest, Surroundings
 
@@ -122,10 +122,31 @@ def test_a_text_is_known_when_all_of_it_was_indexed() -> None:
     retriever, request = Retriever(), replace(REQUEST, surroundings=NEAR.name)
     pieces = retriever.index(NEAR)
     next(pieces)
+    assert not retriever.has_indexed(NEAR.name)
     assert retriever.retrieve(request, everything) == ()
     deque(pieces, maxlen=0)
+    assert retriever.has_indexed(NEAR.name)
     assert retriever.retrieve(request, everything)
     assert list(retriever.index(NEAR)) == []
+
+
+def test_no_text_has_no_name_and_need_not_be_indexed() -> None:
+    assert Surroundings.of("") == Surroundings()
+    assert knowing(Surroundings()).has_indexed("")
+
+
+def test_only_the_last_texts_are_kept() -> None:
+    texts = [Surroundings.of("abc\n" * number) for number in range(1, KEPT + 2)]
+    retriever = Retriever()
+    for text in texts:
+        deque(retriever.index(text), maxlen=0)
+    assert [retriever.has_indexed(text.name) for text in texts] == [False] + [True] * KEPT
+
+
+def test_equal_texts_have_equal_names() -> None:
+    assert Surroundings.of(LIKE) == Surroundings.of(LIKE)
+    assert Surroundings.of(LIKE).name != Surroundings.of(LIKE + " ").name
+    assert Surroundings.of("half \ud83d of a pair").name
 
 
 def test_only_the_named_text_is_searched() -> None:

@@ -117,7 +117,7 @@ def test_inside_a_line_texts_keep_brackets_balanced(sampler):
             assert one.text.count("(") == one.text.count(")")
 
 
-def test_a_request_that_names_text_not_counted_yet_is_worth_another_try(sampler):
+def test_a_request_that_names_text_not_indexed_yet_is_worth_another_try(sampler):
     surroundings = Surroundings.of("self.height = height\n")
     named = replace(REQUEST, surroundings=surroundings.name)
     assert not proposal(sampler, named).final

@@ -1,8 +1,6 @@
 """Lines end at LF, CRLF and CR, and at nothing else."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from infill_engine.text import lines
 
@@ -34,13 +32,5 @@ def test_with_plain_ends() -> None:
     assert lines.with_plain_ends("a\r\nb\rc\n\r\u2028\x0cd") == "a\nb\nc\n\n\u2028\x0cd"
 
 
-@given(text=st.text(" a\n", max_size=60), chars=st.integers(1, 9))
-def test_pieces_are_the_text_and_no_longer_than_asked(text: str, chars: int) -> None:
-    pieces = list(lines.in_pieces(text, chars))
-    assert "".join(pieces) == text
-    assert all(0 < len(piece) < 2 * chars for piece in pieces)
-
-
-def test_pieces_keep_line_breaks_with_the_line_behind_them() -> None:
+def test_line_breaks_stay_with_the_line_behind_them() -> None:
     assert lines.with_breaks_first("a\n\n  b\nc\n") == ["a", "\n\n  b", "\nc", "\n"]
-    assert list(lines.in_pieces("ab\ncd\nef", 4)) == ["ab\ncd", "\nef"]
