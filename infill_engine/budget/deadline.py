@@ -22,6 +22,13 @@ def since(started: float) -> float:
     return (now() - started) * 1000
 
 
+def timed(call: Callable[..., object], *arguments: object) -> float:
+    """Return the milliseconds that a call takes."""
+    started = now()
+    call(*arguments)
+    return since(started)
+
+
 def _never() -> bool:
     return False
 

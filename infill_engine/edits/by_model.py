@@ -7,13 +7,14 @@ resemble what was edited.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, takewhile
+from itertools import accumulate
 
 from infill_engine.edits.changes import changed_lines, make, trimmed
 from infill_engine.edits.resemblance import Resemblance
 from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span, applied
 from infill_engine.edits.unsuitable import has_secret, is_handwritten, is_readable
 from infill_engine.text.lines import with_plain_ends
+from infill_engine.text.sequences import common_prefix
 from infill_engine.text.validity import faults_of
 from infill_engine.types import Candidate, Gap, Hole, HoleKind, InfillRequest, PastEdit
 
@@ -47,9 +48,8 @@ def past_edits(path: str, before: str, changes: Sequence[Change]) -> Iterator[Pa
         around = before[max(0, start - AROUND_CHARS) : start], before[end + 1 : end + 1 + AROUND_CHARS]
         old_lines = [f"{line}\n" for line in before[start:end].split("\n")]
         new_lines = [f"{line}\n" for line in new.split("\n")]
-        most = min(len(old_lines), len(new_lines))
-        top = next((at for at in range(most) if old_lines[at] != new_lines[at]), most)
-        bottom = next((at for at in range(most - top) if old_lines[-1 - at] != new_lines[-1 - at]), most - top)
+        top = common_prefix(old_lines, new_lines)
+        bottom = common_prefix(old_lines[top:][::-1], new_lines[top:][::-1])
         above = [*whole_lines(around[0])[-CONTEXT:], *old_lines[:top]]
         below = [*old_lines[len(old_lines) - bottom :], *whole_lines(around[1])[:CONTEXT]]
         yield PastEdit(
@@ -147,12 +147,11 @@ def proposals_of(
     None touches the place where the user types.
     """
     sure = [one for one in candidates if one.confidence >= SHOW_FROM]
-    made = [(one, proposal_of(text, region, one.text, one.confidence)) for one in sure]
-    faults = faults_of(text, language) if made else 0
+    faults = faults_of(text, language) if sure else 0
     return [
         proposal
-        for _, proposal in made
-        if proposal is not None
+        for one in sure
+        if (proposal := proposal_of(text, region, one.text, one.confidence)) is not None
         and not (cursor is not None and _is_at(proposal.edits[0].span, cursor))
         and (after := applied(text, proposal.edits)) is not None
         and faults_of(after, language) <= faults
@@ -166,8 +165,8 @@ def proposal_of(text: str, region: Region, new: str, confidence: float) -> Propo
     if with_plain_ends(old).replace("\n", ending) != old:
         return None  # line ends are mixed
     lines, others = whole_lines(old), whole_lines(new.replace("\n", ending))
-    top = _equal_items(lines, others)
-    bottom = _equal_items(lines[top:][::-1], others[top:][::-1])
+    top = common_prefix(lines, others)
+    bottom = common_prefix(lines[top:][::-1], others[top:][::-1])
     removed, inserted = lines[top : len(lines) - bottom], others[top : len(others) - bottom]
     start = region.start + sum(map(len, lines[:top]))
     change = Change(0, len("".join(removed)), "".join(inserted))
@@ -179,11 +178,6 @@ def proposal_of(text: str, region: Region, new: str, confidence: float) -> Propo
     count = max(len(removed), len(inserted))
     label = f"change {count} line{'s' if count > 1 else ''}"
     return Proposal((Edit(span, change.new),), label, confidence, Kind.MODEL)
-
-
-def _equal_items(some: Sequence[str], others: Sequence[str]) -> int:
-    """Return how many items at the beginning are equal."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(some, others, strict=False)))
 
 
 def _is_at(span: Span, cursor: int) -> bool:

@@ -84,11 +84,6 @@ def _added(old: str, new: str) -> Counter[str]:
     return Counter(TOKEN.findall(new)) - Counter(TOKEN.findall(old))
 
 
-def _similarity(one: str, other: str) -> float:
-    tokens, others = Counter(TOKEN.findall(one)), Counter(TOKEN.findall(other))
-    return 2 * (tokens & others).total() / max(1, tokens.total() + others.total())
-
-
 def _bounded(nats: float) -> float:
     """Return a difference of log-probabilities between -1 and 1."""
     return max(-MOST_NATS, min(MOST_NATS, nats)) / MOST_NATS

@@ -18,9 +18,9 @@ from infill_engine.sampling.denoising.denoise import Row, Step, Task, denoise
 from infill_engine.sampling.denoising.plan import affordable, canvas_of, plan_rows
 from infill_engine.sampling.denoising.read_canvas import originals_of, proposals_of
 from infill_engine.sampling.proposals import Proposals, unread, unscored
-from infill_engine.sampling.proposer import Capabilities, Rehearsal
+from infill_engine.sampling.proposer import Capabilities, Proposer, Rehearsal
 from infill_engine.settings import SamplerSettings
-from infill_engine.types import Draft, Hole, HoleKind, InfillRequest, Proposal, Surroundings
+from infill_engine.types import Draft, Hole, HoleKind, InfillRequest, Proposal
 
 WARM_UP_ROUNDS, WARM_UP_MS = 2, 5_000.0
 PROBED_SLOTS = 16
@@ -50,8 +50,8 @@ class _Read:
     due: Deadline  # for everything except reading
 
 
-class CanvasSampler:
-    """A loaded model and its measured costs. Implements `infill_engine.sampling.proposer.Proposer`."""
+class CanvasSampler(Proposer):
+    """A loaded model and its measured costs."""
 
     def __init__(self, model: CanvasModel, settings: SamplerSettings) -> None:
         self.model = model
@@ -85,10 +85,6 @@ class CanvasSampler:
         """Encode a request's two sides, so that a later request nearby finds them cached."""
         yield from self._encode(request)
 
-    def index(self, surroundings: Surroundings) -> Iterator[None]:  # noqa: ARG002
-        """Do nothing: a canvas model does not use the text around a document."""
-        return iter(())
-
     def probe(self) -> Callable[[], None]:
         """See `Proposer`."""
         self._probed = self._probed or finished(self.model.encode(BEFORE, AFTER))
@@ -112,9 +108,6 @@ class CanvasSampler:
     def least_ms(self) -> float:
         """See `Proposer`."""
         return self.costs.best_ms(Phase.PASS, 1)
-
-    def forget_predictions(self) -> None:
-        """Do nothing: none are kept."""
 
     def _probe(self, context: Context) -> None:
         slots = min(PROBED_SLOTS, self.model.info.max_slots)

@@ -1,8 +1,8 @@
 """What the engine needs of whatever proposes texts: a model, or retrieval alone. Does not import torch."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 from infill_engine.budget.work import Costs, Job
 from infill_engine.sampling.proposals import Proposals
@@ -35,44 +35,46 @@ class Rehearsal:
     budget_ms: float
 
 
-class Proposer(Protocol):
-    """Makes proposals, one request at a time. `costs` are the measured costs of its work."""
+class Proposer(ABC):
+    """Makes proposals, one request at a time. `costs` are the measured costs of its work.
+
+    Only `can` and `propose` are required: by default, nothing is computed, kept or measured here.
+    """
 
     costs: Costs
 
     @property
+    @abstractmethod
     def can(self) -> Capabilities:
         """What it can do."""
-        ...
 
+    @abstractmethod
     def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...]) -> Job[Proposals]:
         """Return all texts that are found for a hole in time, among them the retrieved `drafts`."""
-        ...
 
-    def prefetch(self, request: InfillRequest) -> Job[None]:
+    def prefetch(self, request: InfillRequest) -> Job[None]:  # noqa: ARG002
         """Read what a later request nearby needs."""
-        ...
+        yield from ()
 
-    def index(self, surroundings: Surroundings) -> Iterator[None]:
+    def index(self, surroundings: Surroundings) -> Iterator[None]:  # noqa: ARG002
         """Index the text around a document, for requests that name it; yields about every 2 ms."""
-        ...
+        return iter(())
 
     def probe(self) -> Callable[[], None] | None:
         """Return a function that runs a small fixed pass and changes nothing; None if nothing is computed here."""
-        ...
+        return None
 
     def warm_up(self) -> Iterator[Rehearsal]:
         """Measure what passes cost, and yield requests to be answered before the first one of a user."""
-        ...
+        return iter(())
 
     def use_less_memory(self) -> str:
         """Give up something after memory ran out. Return what that means for the user; "" if nothing is left."""
-        ...
+        return ""
 
     def least_ms(self) -> float:
         """Return the milliseconds of the smallest useful pass on an idle machine."""
-        ...
+        return 0.0
 
-    def forget_predictions(self) -> None:
+    def forget_predictions(self) -> None:  # noqa: B027
         """Forget what was predicted for earlier requests, for measurements."""
-        ...

@@ -6,7 +6,7 @@ read the prompt ──▶ insert the retrieved texts ──▶ pass over the lik
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from infill_engine.budget.deadline import CostModel, now, since
+from infill_engine.budget.deadline import CostModel, now, since, timed
 from infill_engine.budget.work import Choice, Costs, Job, OutOfTime, Phase, Work, leaving
 from infill_engine.context.ngrams import Ngrams
 from infill_engine.context.retrieval import Retriever
@@ -16,7 +16,7 @@ from infill_engine.models.trunk.prompt import Prompt, build_head, fitting
 from infill_engine.models.trunk.prompt_cache import NEAR
 from infill_engine.sampling.diff_prompt import diff_prompt
 from infill_engine.sampling.proposals import Proposals, unread
-from infill_engine.sampling.proposer import Capabilities, Rehearsal
+from infill_engine.sampling.proposer import Capabilities, Proposer, Rehearsal
 from infill_engine.sampling.rewriting import Rewriting, rewritten
 from infill_engine.sampling.token_tree import ROOT
 from infill_engine.sampling.tree_search import TreeSearch
@@ -35,7 +35,7 @@ REHEARSAL_MS = 150.0
 MOST_MEMORY_FAULTS = 2  # after which the model is given up
 
 
-class TreeSampler:
+class TreeSampler(Proposer):
     """A loaded trunk, its measured costs, and the text it has counted. One request at a time."""
 
     def __init__(self, model: TrunkModel) -> None:
@@ -154,7 +154,7 @@ class TreeSampler:
         run_pass = self.model.apart()
         for size in MEASURED:
             attempts = ATTEMPTS if size < MANY else ATTEMPTS_WITH_MANY
-            self.costs.observe(Phase.PASS, size, min(_timed(run_pass, size) for _ in range(attempts)))
+            self.costs.observe(Phase.PASS, size, min(timed(run_pass, size) for _ in range(attempts)))
 
     def _read(self, prompt: Prompt, *, hurried: bool = False) -> Job[ReadPrompt]:
         near_ms = max(self.part_ms, HURRIED_MS) if hurried else self.part_ms
@@ -170,10 +170,3 @@ class TreeSampler:
             return Ngrams((yield from leaving(encode, self.pass_ms(USUAL_ROWS))))
         except OutOfTime:
             return None
-
-
-def _timed(run_pass: Callable[[int], None], rows: int) -> float:
-    """Return the milliseconds of a pass."""
-    began = now()
-    run_pass(rows)
-    return since(began)

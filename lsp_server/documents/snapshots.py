@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from infill_engine.text.lines import start_of
+from infill_engine.text.sequences import common_prefix
 from lsp_server.documents.syntax_tree import SyntaxTree
 from lsp_server.protocol.positions import Place, line_content, replace_surrogates
 
@@ -157,12 +158,6 @@ def one_key_types(text: str) -> bool:
     indentation."""
     line_break = text[:1] in ("\n", "\r") and not text.strip()
     return len(text) == 1 or text in _PAIRS or line_break
-
-
-def common_prefix(left: str, right: str) -> int:
-    """Return the length of the common prefix."""
-    pairs = enumerate(zip(left, right, strict=False))
-    return next((at for at, (one, other) in pairs if one != other), min(len(left), len(right)))
 
 
 def split_lines(text: str) -> tuple[str, ...]:

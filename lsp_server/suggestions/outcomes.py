@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from infill_engine.text.lines import with_plain_ends
-from lsp_server.documents.snapshots import Snapshot, common_prefix, one_key_types
+from infill_engine.text.sequences import common_prefix
+from lsp_server.documents.snapshots import Snapshot, one_key_types
 from lsp_server.protocol.positions import Place
 from lsp_server.suggestions.dismissals import Dismissals, Offer, context_of, offered
 

@@ -1,28 +1,33 @@
 """A model that a server runs, as the engine uses it: the server makes the proposals, the rest is as for every model."""
 
-from collections.abc import Callable, Iterator
-
 from infill_engine.budget.work import AskLimit, Costs, Job
 from infill_engine.engine.remote.dialects import FimRequest
 from infill_engine.engine.remote.server import Server, Text
 from infill_engine.sampling.proposals import Proposals, unscored
-from infill_engine.sampling.proposer import Capabilities, Rehearsal
+from infill_engine.sampling.proposer import Capabilities, Proposer
 from infill_engine.settings import SamplerSettings
-from infill_engine.types import Draft, Hole, InfillRequest, Proposal, Surroundings
+from infill_engine.types import Draft, Hole, InfillRequest, Proposal
 
 MAX_TOKENS, MAX_TOKENS_OF_LINES = 48, 160
 DEFAULT_LOGPROB = -0.5  # of a token, if the server does not report it; set by hand
 CHARACTERS_PER_TOKEN = 4  # in a token, approximately
 
 
-class RemoteProposer:
-    """Implements `infill_engine.sampling.proposer.Proposer` with a server. docs/models.md says how much is sent."""
+class RemoteProposer(Proposer):
+    """Asks a server. It prefetches nothing: no text leaves this machine before an answer is needed.
+
+    docs/models.md says how much is sent.
+    """
 
     def __init__(self, server: Server) -> None:
-        self.can = Capabilities(server.address.place)
         self.costs = Costs()
         self._server = server
         self._temperature = SamplerSettings().temperature
+
+    @property
+    def can(self) -> Capabilities:
+        """See `Proposer`."""
+        return Capabilities(self._server.address.place)
 
     def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...]) -> Job[Proposals]:
         """Return the server's texts and the retrieved ones. There are no steps to watch."""
@@ -50,33 +55,6 @@ class RemoteProposer:
             user_message=reply.user_message,
             final=len(complete) == len(fim_requests),
         )
-
-    def prefetch(self, request: InfillRequest) -> Job[None]:  # noqa: ARG002
-        """Do nothing: no text leaves this machine before an answer is needed."""
-        yield from ()
-
-    def index(self, surroundings: Surroundings) -> Iterator[None]:  # noqa: ARG002
-        """Do nothing, for the same reason."""
-        return iter(())
-
-    def probe(self) -> Callable[[], None] | None:
-        """Return nothing: no pass runs on this machine."""
-        return None
-
-    def warm_up(self) -> Iterator[Rehearsal]:
-        """Yield nothing."""
-        return iter(())
-
-    def use_less_memory(self) -> str:
-        """Return nothing: the model takes no memory here."""
-        return ""
-
-    def least_ms(self) -> float:
-        """Return nothing: only its answers tell how fast a server is."""
-        return 0.0
-
-    def forget_predictions(self) -> None:
-        """Do nothing: none are kept."""
 
 
 def _proposal_of(text: Text) -> Proposal:

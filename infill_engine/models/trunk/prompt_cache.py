@@ -8,13 +8,13 @@ head of the prompt, so a cache with another head shares nothing.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import takewhile
 
 from infill_engine.budget.work import Job, Phase, Work
 from infill_engine.models.trunk.backends.interface import Backend, Likely
 from infill_engine.models.trunk.continuations import LEAST_FREE, Continuations
 from infill_engine.models.trunk.prompt import Prompt
 from infill_engine.models.trunk.slots import MIDDLE, NO_BLOCKS, PREFIX, SUFFIX, Blocks, Rows, first_of_head, prompt_rows
+from infill_engine.text.sequences import common_prefix
 
 NOTHING = Prompt((), (), ())
 NEAR = 32  # rows that a request may have the time to read itself
@@ -37,13 +37,13 @@ class PromptCache:
         """Return how many tokens of `prompt` need not be read again."""
         if self.head != prompt.head:
             return 0
-        prefix = len(self.held.head) + _agreeing(self.held.prefix, prompt.prefix)
+        prefix = len(self.held.head) + common_prefix(self.held.prefix, prompt.prefix)
         if self.held.prefix[: len(prompt.prefix)] != prompt.prefix or self._suffix_saw != prompt.prefix:
             return prefix
-        suffix = _agreeing(self.held.suffix, prompt.suffix)
+        suffix = common_prefix(self.held.suffix, prompt.suffix)
         if suffix < len(prompt.suffix):
             return prefix + suffix
-        return prefix + suffix + _agreeing(self.held.middle, prompt.middle)
+        return prefix + suffix + common_prefix(self.held.middle, prompt.middle)
 
     def is_stale_for(self, prompt: Prompt) -> bool:
         """Return whether a hurried request can use the suffix although it has not seen all of the prefix."""
@@ -57,9 +57,9 @@ class PromptCache:
     def take_prefix(self, other: "PromptCache", prompt: Prompt) -> None:
         """Hold the head and the prefix of `prompt`, as far as another cache has read them, and nothing else."""
         held = other.held
-        prefix = prompt.prefix[: _agreeing(held.prefix, prompt.prefix)]
+        prefix = prompt.prefix[: common_prefix(held.prefix, prompt.prefix)]
         same_head = (self.head, self.held.head) == (other.head, held.head)
-        own = _agreeing(self.held.prefix, prefix) if same_head else 0
+        own = common_prefix(self.held.prefix, prefix) if same_head else 0
         if not same_head:
             self._backend.copy_from(self._buffer, other._buffer, slice(SUFFIX - len(other.head), SUFFIX))
         self._backend.copy_from(self._buffer, other._buffer, slice(PREFIX + own, PREFIX + len(prefix)))
@@ -107,13 +107,13 @@ class PromptCache:
         if self.head != prompt.head:
             self.head, self.held = prompt.head, NOTHING
         held = self.held
-        prefix = prompt.prefix[: _agreeing(held.prefix, prompt.prefix)]
+        prefix = prompt.prefix[: common_prefix(held.prefix, prompt.prefix)]
         fresh = self._suffix_saw == prompt.prefix
-        suffix = prompt.suffix[: _agreeing(held.suffix, prompt.suffix)]
+        suffix = prompt.suffix[: common_prefix(held.suffix, prompt.suffix)]
         if not fresh and not (keep_stale and self._usable_when_stale(prompt)):
             suffix = ()
         whole = prefix == prompt.prefix == held.prefix and suffix == prompt.suffix == held.suffix
-        middle = held.middle[: _agreeing(held.middle, prompt.middle)] if whole else ()
+        middle = held.middle[: common_prefix(held.middle, prompt.middle)] if whole else ()
         self.stale = bool(suffix) and not fresh
         if suffix:
             self._move_suffix(len(prompt.head) + len(prompt.prefix), len(suffix))
@@ -128,7 +128,7 @@ class PromptCache:
 
     def _usable_when_stale(self, prompt: Prompt) -> bool:
         """Return whether the suffix that was read is this prompt's, and has seen most of the text above."""
-        seen = _agreeing(self.held.prefix, prompt.prefix) > len(prompt.prefix) // 2
+        seen = common_prefix(self.held.prefix, prompt.prefix) > len(prompt.prefix) // 2
         return seen and self.head == prompt.head and self.held.suffix[: len(prompt.suffix)] == prompt.suffix
 
     def _missing(self, prompt: Prompt) -> list[int]:
@@ -158,7 +158,3 @@ class PromptCache:
         if position != self._suffix_at:
             self._backend.rotate(self._buffer, slice(SUFFIX, SUFFIX + length), position - self._suffix_at)
             self._suffix_at = position
-
-
-def _agreeing(one: Sequence[int], other: Sequence[int]) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

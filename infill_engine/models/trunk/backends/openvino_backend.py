@@ -1,12 +1,12 @@
 """Computes the trunk on a CPU with OpenVINO, from its prepared weights. Does not import torch."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import inf, prod
 from typing import Any
 
 import numpy as np
 
-from infill_engine.budget.deadline import now, since
+from infill_engine.budget.deadline import timed
 from infill_engine.models.trunk.backends.interface import LIKELIEST, Likely
 from infill_engine.models.trunk.denoiser import Denoised, Denoiser, Floats, Ints
 from infill_engine.models.trunk.files.shards import forget_mapped
@@ -41,7 +41,7 @@ class OpenVinoBackend:
         buffer, least_ms = self.new_buffer(), {1: inf, MANY: inf}
         for attempt in range(ATTEMPTS):  # a busy moment must not decide
             for rows, before_ms in least_ms.items():
-                least_ms[rows] = min(before_ms, _timed(self.run, buffer, _unrelated(rows), 0))
+                least_ms[rows] = min(before_ms, timed(self.run, buffer, _unrelated(rows), 0))
             if attempt and least_ms[MANY] < SLOW * least_ms[1]:
                 break
         forget_mapped(self._arrays)  # the passes have packed the matrices
@@ -139,12 +139,6 @@ def _unrelated(count: int) -> Rows:
     seen = np.zeros((count, SLOTS), np.bool_)
     seen[range(count), slots] = True
     return Rows([0] * count, [0] * count, slots, seen)
-
-
-def _timed(run: Callable[..., object], *arguments: object) -> float:
-    began = now()
-    run(*arguments)
-    return since(began)
 
 
 def likeliest(logprobs: Floats, of_blocks: Floats | None) -> Ints:
