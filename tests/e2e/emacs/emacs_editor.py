@@ -1,28 +1,22 @@
 """A real Emacs in a terminal of its own, typed into as a person does, and asked over a connection."""
 
 import contextlib
-import json
 import os
-import pty
 import re
 import socket
-import subprocess
 import sys
-import termios
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from editor_setup import set_up
+from other_editors import REPOSITORY, in_terminal, write_settings
 
 WAIT = 180
 POLL = 0.05
 CURSOR = "│"
-REPOSITORY = Path(__file__).parents[3]
 ROOT = REPOSITORY / ".cache" / "e2e" / "emacs" / "root"
-DOCUMENTED = REPOSITORY / "editors" / "others.md"
 
 
 class Emacs:
@@ -66,26 +60,15 @@ class Emacs:
             time.sleep(POLL)
 
 
-def documented(title: str) -> str:
-    """The configuration that others.md gives under a title."""
-    found = re.search(rf"## {re.escape(title)}\n.*?```[^\n]*\n(.*?)```", DOCUMENTED.read_text(), re.DOTALL)
-    assert found
-    return found[1]
-
-
 @contextlib.contextmanager
 def editor(folder: Path, configuration: str, script: dict[str, Any], packages: str = "") -> Iterator[Emacs]:
     """An Emacs with a configuration, and `packages` beside those that were set up. `script` is what the engine says."""
     emacs = set_up(Path(__file__).parent)
-    said = folder / "script.json"
-    said.write_text(json.dumps(script))
-    settings = {"model": f"scripted:{said}", "budgetMs": 5000, "showThreshold": 0}
-    (folder / "settings.json").write_text(json.dumps(settings))
+    write_settings(folder, script)
     work = folder / "project"
     (work / ".git").mkdir(parents=True)  # what makes a folder a project
     (folder / "user.el").write_text(configuration)
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        listener.settimeout(WAIT)
         found = [packages, *map(str, (ROOT / "usr/share/emacs/site-lisp/elpa-src").glob("*"))]
         environment = {
             **os.environ,
@@ -98,35 +81,7 @@ def editor(folder: Path, configuration: str, script: dict[str, Any], packages: s
             "INFILL_PACKAGES": ":".join(filter(None, found)),
             "INFILL_PORT": str(listener.getsockname()[1]),
         }
-        inner, outer = pty.openpty()
-        termios.tcsetwinsize(outer, (40, 120))
-        command = [
-            "setsid",
-            "--ctty",
-            emacs,
-            "-Q",
-            "-nw",
-            "-l",
-            str(Path(__file__).parent / "init.el"),
-            "-l",
-            str(folder / "user.el"),
-        ]
-        process = subprocess.Popen(command, stdin=outer, stdout=outer, stderr=outer, cwd=work, env=environment)
-        os.close(outer)
-        threading.Thread(target=_discard, args=(inner,), daemon=True).start()
-        try:
-            connection, _ = listener.accept()
-            with connection:
-                connection.settimeout(WAIT)
-                yield Emacs(inner, connection, work)
-        finally:
-            process.kill()
-            process.wait(WAIT)
-            os.close(inner)
-
-
-def _discard(terminal: int) -> None:
-    """Read what Emacs draws, so that it never waits for a terminal."""
-    with contextlib.suppress(OSError):
-        while os.read(terminal, 65_536):
-            pass
+        init = str(Path(__file__).parent / "init.el")
+        command = [emacs, "-Q", "-nw", "-l", init, "-l", str(folder / "user.el")]
+        with in_terminal(command, work, environment, listener, WAIT) as (terminal, connection):
+            yield Emacs(terminal, connection, work)

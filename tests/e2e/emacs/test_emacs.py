@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from editor_setup import set_up_or_skip
-from emacs_editor import POLL, Emacs, documented, editor
+from emacs_editor import POLL, Emacs, editor
+from other_editors import documented
 
 SCRIPT = {
     "rules": [

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -12,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from other_editors import REPOSITORY, documented, write_settings
 
-REPOSITORY = Path(__file__).parents[3]
 PROGRAMS = ("kate", "Xvfb", "xdotool", "dbus-run-session")
 SCRIPT = {
     "rules": [
@@ -38,17 +37,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     if missing := [program for program in PROGRAMS if shutil.which(program) is None]:
         pytest.skip(f"NO {', '.join(missing).upper()}, so Kate was not tested")
     server = f"{Path(sys.executable).parent}/infill-ls"
-    page = (REPOSITORY / "editors" / "others.md").read_text()
-    documented = re.search(r"## Kate\n.*?```[^\n]*\n(.*?)```", page, re.DOTALL)
-    assert documented
     configuration = tmp_path / ".config" / "kate" / "lspclient" / "settings.json"
     configuration.parent.mkdir(parents=True)
-    configuration.write_text(documented[1].replace('"infill-ls"', json.dumps(server)))
+    configuration.write_text(documented("Kate").replace('"infill-ls"', json.dumps(server)))
     (tmp_path / ".config" / "katerc").write_text(KATERC.format(server=server))
-    script = tmp_path / "script.json"
-    script.write_text(json.dumps(SCRIPT))
-    settings = {"model": f"scripted:{script}", "budgetMs": 5000, "showThreshold": 0}
-    (tmp_path / "settings.json").write_text(json.dumps(settings))
+    write_settings(tmp_path, SCRIPT)
     (tmp_path / "runtime").mkdir(mode=0o700)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "runtime"))

@@ -3,7 +3,6 @@
 INFILL_VIM9_LSP and INFILL_VIM_LSP name folders that hold the code of yegappan/lsp and of prabirshrestha/vim-lsp.
 """
 
-import json
 import os
 import re
 import sys
@@ -13,9 +12,9 @@ from pathlib import Path
 
 import pytest
 from editor_setup import set_up_or_skip
+from other_editors import REPOSITORY, documented, write_settings
 from vim_editor import POLL, Vim, editor
 
-REPOSITORY = Path(__file__).parents[3]
 SCRIPT = {
     "rules": [
         {"before": "x = ", "candidates": ["alpha(1)", "beta(2)"]},
@@ -37,17 +36,11 @@ def vim(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Monk
     if not os.environ.get(request.param):
         pytest.skip(f"{request.param} names no folder with {repository}")
     set_up_or_skip(Path(__file__).parent, "Vim", f"{repository} was not tested in it")
-    script = tmp_path / "script.json"
-    script.write_text(json.dumps(SCRIPT))
-    settings = {"model": f"scripted:{script}", "budgetMs": 5000, "showThreshold": 0}
-    (tmp_path / "settings.json").write_text(json.dumps(settings))
+    write_settings(tmp_path, SCRIPT)
     monkeypatch.setenv("INFILL_STATE_DIR", str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
-    page = (REPOSITORY / "editors" / "others.md").read_text()
-    documented = re.search(rf"## {re.escape(title)}\n.*?```[^\n]*\n(.*?)```", page, re.DOTALL)
-    assert documented
-    lines = ["filetype on", "set completeopt=menuone,noselect,noinsert", *documented[1].splitlines()]
+    lines = ["filetype on", "set completeopt=menuone,noselect,noinsert", *documented(title).splitlines()]
     with editor(tmp_path, Path(os.environ[request.param]), lines) as started:
         started.asks = PLUGINS[request.param][2]
         yield started

@@ -3,16 +3,14 @@
 import contextlib
 import json
 import os
-import pty
 import socket
-import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from editor_setup import set_up
+from other_editors import in_terminal
 
 WAIT = 30
 POLL = 0.02
@@ -82,7 +80,6 @@ class Vim:
 def editor(folder: Path, plugin: Path, settings: list[str]) -> Iterator[Vim]:
     """A Vim with a plugin; `settings` are the lines of the user's file before it is loaded."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        listener.settimeout(WAIT)
         channel = f"let g:channel = ch_open('127.0.0.1:{listener.getsockname()[1]}', {{'mode': 'json'}})"
         lines = [
             "set nocompatible noswapfile encoding=utf-8",
@@ -91,29 +88,9 @@ def editor(folder: Path, plugin: Path, settings: list[str]) -> Iterator[Vim]:
             f"autocmd VimEnter * {channel}",  # a channel that no variable holds is closed
         ]
         (folder / "vimrc").write_text("\n".join([*lines, ""]))
-        inner, outer = pty.openpty()
         environment = {**os.environ, "TERM": "xterm", "LANG": "C.UTF-8", "HOME": str(folder)}
         if runtime := next(HOME.glob("root/usr/share/vim/vim9*"), None):
             environment["VIMRUNTIME"] = str(runtime)
         command = [set_up(Path(__file__).parent), "-u", str(folder / "vimrc"), "-i", "NONE"]
-        process = subprocess.Popen(
-            command, stdin=outer, stdout=outer, stderr=outer, cwd=folder, env=environment, start_new_session=True
-        )
-        os.close(outer)
-        threading.Thread(target=_discard, args=(inner,), daemon=True).start()
-        try:
-            connection, _ = listener.accept()
-            with connection:
-                connection.settimeout(WAIT)
-                yield Vim(inner, connection, folder)
-        finally:
-            process.kill()
-            process.wait(WAIT)
-            os.close(inner)
-
-
-def _discard(terminal: int) -> None:
-    """Read what Vim draws, so that it never waits for a terminal."""
-    with contextlib.suppress(OSError):
-        while os.read(terminal, 65_536):
-            pass
+        with in_terminal(command, folder, environment, listener, WAIT) as (terminal, connection):
+            yield Vim(terminal, connection, folder)
