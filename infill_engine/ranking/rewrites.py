@@ -39,9 +39,9 @@ def rewrites(proposals: Sequence[Proposal], request: InfillRequest) -> tuple[Can
     return tuple(sorted(found, key=lambda one: -one.confidence)[: request.candidates])
 
 
-def probability(features: Mapping[str, float]) -> float:
+def probability(features: Mapping[str, float], weights: Mapping[str, float] = WEIGHTS) -> float:
     """Return the estimated probability that the user wants a change with these features."""
-    return 1 / (1 + math.exp(-sum(WEIGHTS[name] * value for name, value in features.items())))
+    return 1 / (1 + math.exp(-sum(weights[name] * value for name, value in features.items())))
 
 
 def features_of(scores: RewriteScores, request: InfillRequest) -> dict[str, float]:

@@ -156,7 +156,7 @@ class EngineClient:
             self._prefetched = prefetched
 
     def index_project(self, surroundings: Surroundings) -> None:
-        """Have the worker count a text that requests will name, if it can use it. Repeated for every new worker."""
+        """Have the worker index a text that requests will name, if it can use it. Repeated for every new worker."""
         if surroundings.text and self.status.state is State.READY and self.status.window.surroundings:
             self._send(IndexProject(surroundings))
 

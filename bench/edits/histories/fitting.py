@@ -66,6 +66,11 @@ def fit(features: "np.ndarray[Any, Any]", right: "np.ndarray[Any, Any]", counts:
     return weights
 
 
+def is_right(change: dict[str, Any]) -> bool:
+    """Return whether a change that was judged is the commit's, or nearly."""
+    return bool(change["exact"] or (change["touches"] and change["chrf"] >= NEARLY))
+
+
 def _places(example: dict[str, Any]) -> Iterator[Place]:
     texts = [] if example["text"] in set(earlier_texts(example)) else edited_texts(example)
     before = Source.parse(texts[-1].before, texts[-1].language) if texts else None
@@ -78,8 +83,7 @@ def _places(example: dict[str, Any]) -> Iterator[Place]:
 def _is_right(example: dict[str, Any], place: Place) -> bool:
     if not example["rest"]:
         return False
-    found = judged(example["text"], [Hunk(**hunk) for hunk in example["rest"]], place.edits)
-    return bool(found["exact"] or (found["touches"] and found["chrf"] >= NEARLY))
+    return is_right(judged(example["text"], [Hunk(**hunk) for hunk in example["rest"]], place.edits))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ import numpy as np
 from bench.edits.case import faults
 from bench.edits.histories.commits import Hunk
 from bench.edits.histories.examples import earlier_texts
-from bench.edits.histories.fitting import FINISHED, NEARLY, fit
+from bench.edits.histories.fitting import FINISHED, fit, is_right
 from bench.edits.histories.measuring import judged, sample
 from bench.edits.histories.repositories import SPLITS
 from bench.edits.histories.systems import is_settled, questions
@@ -27,7 +27,7 @@ from infill_engine.edits.by_model import HOLE, Region, proposal_of
 from infill_engine.edits.types import applied
 from infill_engine.engine.engine import Engine
 from infill_engine.engine.loading import load_engine
-from infill_engine.ranking.rewrites import features_of, takes_back
+from infill_engine.ranking.rewrites import features_of, probability, takes_back
 
 THRESHOLDS = (0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7)
 
@@ -97,7 +97,7 @@ def fit_rows(examples: list[dict[str, Any]]) -> dict[str, float]:
     rows = [(change, example) for example in examples for change in example["rows"]]
     names = list(rows[0][0]["features"])
     features = np.array([[change["features"][name] for name in names] for change, _ in rows])  # [N, F]
-    right = np.array([_is_right(change) for change, _ in rows], float)
+    right = np.array([is_right(change) for change, _ in rows], float)
     counts = np.array([1.0 if example["kind"] == "edit" else FINISHED for _, example in rows])
     return dict(zip(names, fit(features, right, counts).tolist(), strict=True))
 
@@ -110,7 +110,7 @@ def print_thresholds(examples: list[dict[str, Any]], weights: dict[str, float]) 
     for least in THRESHOLDS:
         shown = [change for place in places if (change := _shown(place, weights, least)) is not None]
         wrong = sum(_shown(end, weights, least) is not None for end in ends)
-        right = sum(map(_is_right, shown))
+        right = sum(map(is_right, shown))
         exact = sum(change["exact"] for change in shown)
         chrf = sum(change["chrf"] for change in shown) / max(1, len(shown))
         silent = 1 - wrong / max(1, len(ends))
@@ -120,20 +120,11 @@ def print_thresholds(examples: list[dict[str, Any]], weights: dict[str, float]) 
 def _shown(example: dict[str, Any], weights: dict[str, float], least: float) -> dict[str, Any] | None:
     for region in sorted({change["region"] for change in example["rows"]}):
         changes = [change for change in example["rows"] if change["region"] == region]
-        sure = [(_sure(change, weights), change) for change in changes]
+        sure = [(probability(change["features"], weights), change) for change in changes]
         confidence, best = max(sure, key=lambda one: one[0])
         if confidence >= least:
             return dict(best)
     return None
-
-
-def _sure(change: dict[str, Any], weights: dict[str, float]) -> float:
-    total = sum(weights[name] * value for name, value in change["features"].items())
-    return float(1 / (1 + np.exp(-total)))
-
-
-def _is_right(change: dict[str, Any]) -> bool:
-    return bool(change["exact"] or (change["touches"] and change["chrf"] >= NEARLY))
 
 
 def _read(file: Path) -> list[dict[str, Any]]:
