@@ -25,7 +25,7 @@ from bench.quality.systems.simulated_time import SimulatedTime, add_simulate, ti
 from bench.sources import read_packages
 from infill_engine.budget.deadline import now, since
 from infill_engine.budget.work import finished
-from infill_engine.models.loading import load_model
+from infill_engine.models.model_loading import load_model
 from infill_engine.models.trunk.denoiser import Choice
 from infill_engine.models.trunk.model import BEFORE, WINDOW, ReadPrompt, TrunkModel
 from infill_engine.models.trunk.slots import NO_BLOCKS, Blocks

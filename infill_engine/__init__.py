@@ -16,7 +16,7 @@ from infill_engine.types import Answer, Candidate, Draft, Hole, HoleKind, Infill
 
 if TYPE_CHECKING:
     from infill_engine.engine.engine import Engine
-    from infill_engine.engine.loading import load_engine
+    from infill_engine.engine.engine_loading import load_engine
 
 __all__ = [
     "Answer",
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 
-_IMPORT_TORCH = {"Engine": "infill_engine.engine.engine", "load_engine": "infill_engine.engine.loading"}
+_IMPORT_TORCH = {"Engine": "infill_engine.engine.engine", "load_engine": "infill_engine.engine.engine_loading"}
 
 
 def __getattr__(name: str) -> Any:

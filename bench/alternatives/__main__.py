@@ -21,8 +21,8 @@ from bench.sources import read_packages
 from bench.spread import spread
 from infill_engine.budget.deadline import Deadline, now
 from infill_engine.engine.engine import Engine
-from infill_engine.engine.loading import load_engine
-from infill_engine.serving.loading import set_threads
+from infill_engine.engine.engine_loading import load_engine
+from infill_engine.serving.starting import set_threads
 from lsp_server.documents.snapshots import Documents
 from lsp_server.suggestions.alternatives.offers import applied, valid_offers
 from lsp_server.suggestions.alternatives.targets import targets_at

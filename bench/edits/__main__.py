@@ -33,7 +33,7 @@ from infill_engine.edits.changes import word_at
 from infill_engine.edits.find import MOST_PROPOSALS, SHOW_FROM, find_consequences
 from infill_engine.edits.source import words
 from infill_engine.edits.types import Edit, EditedText, Span, applied
-from infill_engine.engine.loading import load_engine
+from infill_engine.engine.engine_loading import load_engine
 
 SEED = 11
 FAMILIES = {

@@ -19,14 +19,14 @@ from torch import Tensor
 from bench.families import diffusion_gemma, fim, masked, stable_diffcoder
 from infill_engine.budget.deadline import Deadline
 from infill_engine.budget.work import Budget, Costs, PassState, finished
-from infill_engine.engine.loading import load_engine
+from infill_engine.engine.engine_loading import load_engine
 from infill_engine.errors import InputError
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.canvas.canvas import State, lay_out
 from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.runtime.devices import choose_device
-from infill_engine.sampling.denoising.constraints import constraints_for
-from infill_engine.sampling.denoising.denoise import Row, Task, denoise
+from infill_engine.sampling.canvas.constraints import constraints_for
+from infill_engine.sampling.canvas.denoise import Row, Task, denoise
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind, InfillRequest
 

@@ -146,9 +146,9 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _model_costs(options: argparse.Namespace, replay: Replay) -> dict[str, Any]:
-    from infill_engine.engine.loading import load_engine
-    from infill_engine.sampling.canvas_sampler import CanvasSampler
-    from infill_engine.sampling.tree_sampler import TreeSampler
+    from infill_engine.engine.engine_loading import load_engine
+    from infill_engine.sampling.canvas.canvas_sampler import CanvasSampler
+    from infill_engine.sampling.trunk.tree_sampler import TreeSampler
 
     engine = load_engine(options.model)
     windows = windows_of(Replay(replay.text, replay.keystrokes[:200]))

@@ -22,10 +22,10 @@ from bench.spread import spread
 from infill_engine.budget.deadline import Deadline
 from infill_engine.budget.work import PassState
 from infill_engine.engine.engine import Engine
-from infill_engine.engine.loading import load_engine
+from infill_engine.engine.engine_loading import load_engine
 from infill_engine.errors import InfillError
-from infill_engine.sampling.denoising.denoise import Step
-from infill_engine.sampling.tree_nodes import TreeStep
+from infill_engine.sampling.canvas.denoise import Step
+from infill_engine.sampling.trunk.tree_nodes import TreeStep
 from infill_engine.settings import EngineSettings
 from infill_engine.types import InfillRequest
 from lsp_server.documents.snapshots import Change, Documents

@@ -11,8 +11,8 @@ from infill_engine.budget.work import finished
 from infill_engine.diagnostics.benchmark.statistics import percentile
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.trunk.model import TrunkModel
-from infill_engine.sampling.denoising.denoise import Row
-from infill_engine.sampling.denoising.plan import canvas_of
+from infill_engine.sampling.canvas.denoise import Row
+from infill_engine.sampling.canvas.plan import canvas_of
 from infill_engine.types import HoleKind
 from lsp_server.documents.snapshots import Change, Documents
 from lsp_server.suggestions.request import build_context

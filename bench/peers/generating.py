@@ -8,11 +8,11 @@ from typing import Any
 from infill_engine.budget.deadline import now, since
 from infill_engine.context.hole import hole_at
 from infill_engine.diagnostics.benchmark.left_to_right import distinct
-from infill_engine.diagnostics.benchmark.problems.loading import Problem
+from infill_engine.diagnostics.benchmark.problems.problem_files import Problem
 from infill_engine.diagnostics.benchmark.systems import Answered, Setting
 from infill_engine.errors import ModelError
 from infill_engine.models.published.fim_tokens import QWEN_CODER
-from infill_engine.sampling.token_tree import MOST_DEPTH
+from infill_engine.sampling.trunk.token_tree import MOST_DEPTH
 
 WAY = "transformers"
 PACKAGES = ("transformers", "accelerate")  # without accelerate, transformers refuses to read a GGUF file

@@ -23,11 +23,11 @@ import psutil
 from infill_engine.budget.deadline import now, since
 from infill_engine.context.hole import hole_at
 from infill_engine.diagnostics.benchmark.left_to_right import distinct
-from infill_engine.diagnostics.benchmark.problems.loading import Problem
+from infill_engine.diagnostics.benchmark.problems.problem_files import Problem
 from infill_engine.diagnostics.benchmark.systems import Answered, Setting
 from infill_engine.errors import ModelError
 from infill_engine.models.runtime.devices import physical_cores, wanted_threads
-from infill_engine.sampling.token_tree import MOST_DEPTH
+from infill_engine.sampling.trunk.token_tree import MOST_DEPTH
 
 COMMAND, VARIABLE = "llama-server", "INFILL_LLAMA_SERVER"
 WAY = "llama.cpp"

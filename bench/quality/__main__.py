@@ -37,9 +37,9 @@ from bench.sources import read_packages
 from infill_engine.budget.deadline import Clock, now
 from infill_engine.budget.work import Costs
 from infill_engine.diagnostics.benchmark.problems.execution import passes
-from infill_engine.engine.loading import load_engine
+from infill_engine.engine.engine_loading import load_engine
 from infill_engine.errors import InfillError, InputError
-from infill_engine.sampling.tree_sampler import TreeSampler
+from infill_engine.sampling.trunk.tree_sampler import TreeSampler
 from infill_engine.settings import EngineSettings
 
 SYSTEMS = ("nothing", "copy", "drafts", "beams", "engine", "model-only")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from bench.runs import compare
 from infill_engine.errors import InfillError
-from infill_engine.serving.loading import set_threads
+from infill_engine.serving.starting import set_threads
 from lsp_server.cli.bench.command import begin, measure
 
 if TYPE_CHECKING:

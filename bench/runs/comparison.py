@@ -15,7 +15,7 @@ from bench.runs.students import difference
 from bench.similarity import edit_similarity
 from infill_engine.diagnostics.benchmark.figures import any_is_right, first_is_right, is_in_time, paired
 from infill_engine.diagnostics.benchmark.plan import QUALITY
-from infill_engine.diagnostics.benchmark.problems.loading import load_problems
+from infill_engine.diagnostics.benchmark.problems.problem_files import load_problems
 from infill_engine.diagnostics.benchmark.results import Record, Results
 from infill_engine.diagnostics.benchmark.statistics import SIGNIFICANT, Estimate, paired_difference
 

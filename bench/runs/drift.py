@@ -12,7 +12,7 @@ import psutil
 from bench.runs.one_thread import on_one_thread
 from bench.runs.reference import Reference, spent
 from infill_engine.budget.deadline import now, since
-from infill_engine.diagnostics.benchmark.problems.loading import Problem
+from infill_engine.diagnostics.benchmark.problems.problem_files import Problem
 from infill_engine.diagnostics.benchmark.results import Record
 from infill_engine.diagnostics.benchmark.running import Run, Unit
 from infill_engine.diagnostics.benchmark.systems import Served, Setting

@@ -5,7 +5,7 @@ from functools import partial
 
 from bench.peers.finding import Peer
 from infill_engine.diagnostics.benchmark.plan import FIGHT, USUAL_MS
-from infill_engine.diagnostics.benchmark.problems.loading import Problem
+from infill_engine.diagnostics.benchmark.problems.problem_files import Problem
 from infill_engine.diagnostics.benchmark.running import Run, Unit, parted
 from infill_engine.diagnostics.benchmark.systems import SERVED, Setting
 from infill_engine.errors import ModelError

@@ -12,13 +12,13 @@ from multiprocessing import get_context
 
 from bench.runs.drift import cycle, generations
 from bench.runs.passes import measure_passes
-from infill_engine.diagnostics.benchmark.problems.loading import Problem
+from infill_engine.diagnostics.benchmark.problems.problem_files import Problem
 from infill_engine.diagnostics.benchmark.results import Record
 from infill_engine.diagnostics.benchmark.running import Load, Run, Unit
 from infill_engine.diagnostics.benchmark.systems import Served
 from infill_engine.errors import ModelError
-from infill_engine.sampling.canvas_sampler import CanvasSampler
-from infill_engine.sampling.tree_sampler import TreeSampler
+from infill_engine.sampling.canvas.canvas_sampler import CanvasSampler
+from infill_engine.sampling.trunk.tree_sampler import TreeSampler
 from infill_engine.settings import EngineSettings
 
 PROCESSES = 6

@@ -14,9 +14,9 @@ from infill_engine.diagnostics.costs import lines, reading, step, timed
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.runtime.cuda_graphs import compile_steps
 from infill_engine.models.runtime.out_of_memory import give_back, is_out_of_memory
-from infill_engine.sampling.denoising.constraints import constraints_for
-from infill_engine.sampling.denoising.denoise import Row, Task, denoise
-from infill_engine.sampling.denoising.plan import canvas_of
+from infill_engine.sampling.canvas.constraints import constraints_for
+from infill_engine.sampling.canvas.denoise import Row, Task, denoise
+from infill_engine.sampling.canvas.plan import canvas_of
 from infill_engine.settings import ModelSettings, SamplerSettings
 from infill_engine.types import Hole, HoleKind
 

@@ -53,7 +53,7 @@ PART_MS = 300.0  # of a search that goes on, after which it says what it has fou
 
 
 class Engine:
-    """Answers requests with the texts of a proposer, and keeps the answers. See `loading.load_engine`.
+    """Answers requests with the texts of a proposer, and keeps the answers. See `engine_loading.load_engine`.
 
     Not thread-safe: one request at a time.
     """

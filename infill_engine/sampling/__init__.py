@@ -1,1 +1,1 @@
-"""The denoising loop and the tree search, and the functions they consist of."""
+"""From a request to proposals: by the default model (`trunk`), by a published one (`canvas`), or without a model."""

@@ -16,9 +16,9 @@ from infill_engine.engine.remote.address import KEY_VARIABLE, is_remote
 from infill_engine.serving.dispatch import Dispatch
 from infill_engine.serving.health.succession import SUCCEEDS, Predecessor
 from infill_engine.serving.interface import Load
-from infill_engine.serving.loading import load_local, load_remote
 from infill_engine.serving.protocol import Message, decode, encode, read_frame
 from infill_engine.serving.queues import Task
+from infill_engine.serving.starting import load_local, load_remote
 from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.stderr import exit_now
 

@@ -9,13 +9,13 @@ from math import exp
 from typing import TYPE_CHECKING, cast
 
 from infill_engine.budget.work import PassState, Watch
-from infill_engine.sampling.tree_nodes import TextPiece, TreeStep
+from infill_engine.sampling.trunk.tree_nodes import TextPiece, TreeStep
 from infill_engine.serving.protocol import PreviewRow
 from infill_engine.types import Source
 
 if TYPE_CHECKING:
     from infill_engine.models.base import CanvasModel
-    from infill_engine.sampling.denoising.denoise import Step
+    from infill_engine.sampling.canvas.denoise import Step
 
 Rows = tuple[PreviewRow, ...]
 OPEN = "open"

@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from infill_engine.text.languages import language as language_named
-from infill_engine.text.languages.loading import GENERIC
 from infill_engine.text.languages.record import Embedded
+from infill_engine.text.languages.record_files import GENERIC
 from infill_engine.types import InfillRequest
 
 

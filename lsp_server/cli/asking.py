@@ -12,7 +12,7 @@ from infill_engine.context.drafts.renamed_match import outline_of_other
 from infill_engine.engine.remote.address import disclosure, is_remote, read_address
 from infill_engine.models.registry import resolved
 from infill_engine.serving.interface import EngineLike
-from infill_engine.serving.loading import load_local, load_remote
+from infill_engine.serving.starting import load_local, load_remote
 from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.text.syntax import parser_for
 from infill_engine.types import Answer, Surroundings

@@ -26,7 +26,7 @@ from infill_engine.budget.work import finished
 from infill_engine.edits.by_model import HOLE, Region, proposal_of
 from infill_engine.edits.types import applied
 from infill_engine.engine.engine import Engine
-from infill_engine.engine.loading import load_engine
+from infill_engine.engine.engine_loading import load_engine
 from infill_engine.ranking.rewrites import features_of, probability, takes_back
 
 THRESHOLDS = (0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7)

@@ -19,7 +19,7 @@ from infill_engine.errors import InputError
 from infill_engine.models.trunk.backends.interface import Backend, Likely
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.slots import NO_BLOCKS, Blocks, Rows
-from infill_engine.sampling.tree_sampler import MEASURED, TreeSampler
+from infill_engine.sampling.trunk.tree_sampler import MEASURED, TreeSampler
 
 
 @dataclass(slots=True)

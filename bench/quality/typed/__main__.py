@@ -33,7 +33,7 @@ from bench.quality.typed.figures import curve, groups_of, summarise
 from bench.quality.typed.retyping import Looks, Product, first_copy, look_everywhere, unwritten
 from bench.sources import read_packages
 from infill_engine.budget.deadline import now
-from infill_engine.engine.loading import load_engine
+from infill_engine.engine.engine_loading import load_engine
 from infill_engine.errors import InfillError
 from infill_engine.settings import EngineSettings
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from infill_engine.budget.deadline import Deadline, FinishMargin, now, since
 from infill_engine.budget.work import Budget, Costs, Phase, Work, finished
 from infill_engine.context.hole import hole_at
-from infill_engine.diagnostics.benchmark.problems.loading import Problem
+from infill_engine.diagnostics.benchmark.problems.problem_files import Problem
 from infill_engine.diagnostics.benchmark.systems import Answered, RecordedCosts, Setting, recorded
 from infill_engine.engine.engine import Engine
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.ranking.cleanup import clean
-from infill_engine.sampling.middle import rules_for
-from infill_engine.sampling.token_tree import MOST_DEPTH, ROOT, TokenTree
-from infill_engine.sampling.tree_growth import learn_pass
-from infill_engine.sampling.tree_sampler import TreeSampler
+from infill_engine.sampling.trunk.middle import rules_for
+from infill_engine.sampling.trunk.token_tree import MOST_DEPTH, ROOT, TokenTree
+from infill_engine.sampling.trunk.tree_growth import learn_pass
+from infill_engine.sampling.trunk.tree_sampler import TreeSampler
 from infill_engine.text.lines import first_line
 from infill_engine.types import Hole, InfillRequest
 

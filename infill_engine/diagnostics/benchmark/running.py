@@ -8,7 +8,7 @@ from infill_engine.budget.deadline import now, since
 from infill_engine.diagnostics.benchmark.left_to_right import LEFT_TO_RIGHT, LeftToRight
 from infill_engine.diagnostics.benchmark.plan import FIGHT, Bout
 from infill_engine.diagnostics.benchmark.problems.judging import Judge
-from infill_engine.diagnostics.benchmark.problems.loading import Problem
+from infill_engine.diagnostics.benchmark.problems.problem_files import Problem
 from infill_engine.diagnostics.benchmark.results import Results
 from infill_engine.diagnostics.benchmark.systems import MODEL_ALONE, UNHURRIED_MS, Served, Setting, System
 from infill_engine.engine.engine import Engine

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from infill_engine.budget.deadline import Deadline, now, since
 from infill_engine.budget.work import EVER_MS, Costs, Phase
-from infill_engine.diagnostics.benchmark.problems.loading import Problem
+from infill_engine.diagnostics.benchmark.problems.problem_files import Problem
 from infill_engine.engine.engine import Engine
 
 SERVED, MODEL_ALONE = "served", "model alone"

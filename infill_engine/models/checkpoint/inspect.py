@@ -19,9 +19,9 @@ from infill_engine.models.published.fim_tokens import QWEN_CODER
 from infill_engine.models.registry import TRUNK, folder_of, trained_folder
 from infill_engine.models.runtime.devices import choose_device
 from infill_engine.models.runtime.memory import OVERHEAD, PRECISIONS, free_memory, remedy_for
-from infill_engine.models.trunk.loading import memory_needed
 from infill_engine.models.trunk.slots import SLOTS
 from infill_engine.models.trunk.sources import QWEN2, Source, source_of
+from infill_engine.models.trunk.trunk_loading import memory_needed
 from infill_engine.settings import ModelSettings
 
 

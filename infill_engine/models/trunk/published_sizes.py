@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from infill_engine.models.trunk.config import TrunkConfig
-from infill_engine.models.trunk.loading import memory_needed
+from infill_engine.models.trunk.trunk_loading import memory_needed
 
 SIZES = {
     "Qwen2.5-Coder-0.5B": TrunkConfig(151_936),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePath
 
-from infill_engine.text.languages.loading import GENERIC
+from infill_engine.text.languages.record_files import GENERIC
 from infill_engine.text.languages.registry import all_entries, language, language_of
 
 LOOKED_AT = 4096  # characters at the beginning that are examined

@@ -1,4 +1,4 @@
-"""The facts about one language, as frozen values. `loading` reads them from a record."""
+"""The facts about one language, as frozen values. `record_files` reads them from a record."""
 
 import re
 from collections.abc import Mapping

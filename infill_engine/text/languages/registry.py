@@ -4,8 +4,8 @@ import re
 from functools import cache
 from pathlib import PurePath
 
-from infill_engine.text.languages.loading import GENERIC, load, load_entry, record_ids
 from infill_engine.text.languages.record import Entry, Language
+from infill_engine.text.languages.record_files import GENERIC, load, load_entry, record_ids
 
 _SHEBANG = re.compile(r"#!\s*(\S+)(?:\s+(?:-\S+\s+|\w+=\S+\s+)*([^\s-]\S*))?")
 _VERSION = re.compile(r"[\d.]+$")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from infill_engine.engine.remote.address import is_remote
 from infill_engine.errors import InfillError, InputError
 from infill_engine.models.registry import TRUNK, folder_of, resolved
-from infill_engine.serving.loading import load_local, set_threads
+from infill_engine.serving.starting import load_local, set_threads
 from infill_engine.settings import EngineSettings, ModelSettings
 from lsp_server.cli import BENCH_PARTS, INTERRUPTED
 from lsp_server.cli.terminal import console_of, say
@@ -61,7 +61,7 @@ def begin(options: argparse.Namespace, models: tuple[str, ...]) -> "Run":
     """Return a run into `options.out`, or the one there, which goes on. Raises InputError."""
     from infill_engine.diagnostics.benchmark.machine import describe_machine, describe_software, doubts
     from infill_engine.diagnostics.benchmark.problems.execution import has_no_network
-    from infill_engine.diagnostics.benchmark.problems.loading import digest, load_problems
+    from infill_engine.diagnostics.benchmark.problems.problem_files import digest, load_problems
     from infill_engine.diagnostics.benchmark.results import create_or_resume
     from infill_engine.diagnostics.benchmark.running import Run
 

@@ -22,7 +22,7 @@ from infill_engine.engine.remote.address import is_remote
 from infill_engine.errors import InputError
 from infill_engine.models.published.catalogue import BYTES, CATALOGUE, Known, Published, known_for
 from infill_engine.models.registry import TRUNK, resolved
-from infill_engine.serving.loading import set_threads
+from infill_engine.serving.starting import set_threads
 from infill_engine.settings import ModelSettings
 from lsp_server.cli.escapes import visible, visible_lines
 from lsp_server.cli.models import get, here
@@ -127,7 +127,7 @@ def _bench(options: argparse.Namespace) -> int:
     with say(f"loading {options.name}"):
         set_threads()  # must run before torch is imported
         from infill_engine.diagnostics.costs import LONGEST, measure, memory_bytes
-        from infill_engine.models.loading import load_model
+        from infill_engine.models.model_loading import load_model
         from infill_engine.models.runtime.cuda_graphs import compile_steps
         from infill_engine.models.trunk.model import TrunkModel
 

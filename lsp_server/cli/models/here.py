@@ -17,7 +17,7 @@ from infill_engine.models.registry import TRUNK
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.prepared import Kept, kept_files
 from infill_engine.models.trunk.published_sizes import ROWS, Expected, expected
-from infill_engine.serving.loading import load_local
+from infill_engine.serving.starting import load_local
 from lsp_server.cli.terminal import console_of, say
 from lsp_server.settings.file import read_file
 from lsp_server.settings.schema import read_settings
@@ -61,7 +61,7 @@ def look() -> Here:
 
 def default_pass() -> tuple[TrunkConfig, float]:
     """Return the default model's sizes and the milliseconds of a pass over ROWS rows. Raises ModelError."""
-    from infill_engine.sampling.tree_sampler import TreeSampler
+    from infill_engine.sampling.trunk.tree_sampler import TreeSampler
 
     sampler = load_local(TRUNK).proposer
     assert isinstance(sampler, TreeSampler)

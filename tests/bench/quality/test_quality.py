@@ -19,7 +19,7 @@ from bench.quality.systems.product import EngineSystem, Reply, WatchedEngine, as
 from bench.replay.sources import SourceFile, standard_library
 from bench.spread import spread
 from infill_engine.diagnostics.benchmark.statistics import percentile
-from infill_engine.engine.loading import proposer_of
+from infill_engine.engine.engine_loading import proposer_of
 from infill_engine.errors import InputError
 from infill_engine.models.scripted import Script, ScriptedModel
 from infill_engine.ranking.calibration import Calibration

@@ -9,7 +9,7 @@ import pytest
 from bench.peers.finding import find_peers
 from bench.peers.generating import PACKAGES, Generating
 from bench.peers.llama_server import VARIABLE, LlamaServer
-from infill_engine.diagnostics.benchmark.problems.loading import Problem
+from infill_engine.diagnostics.benchmark.problems.problem_files import Problem
 from infill_engine.diagnostics.benchmark.systems import Setting
 from infill_engine.errors import InputError, ModelError
 

@@ -11,7 +11,7 @@ from toy import PAIRS, answer, share_right, sides
 
 from infill_engine import Deadline, InfillRequest
 from infill_engine.engine.remote.address import read_address
-from infill_engine.engine.remote.loading import load_remote
+from infill_engine.engine.remote.remote_engine import load_remote
 from infill_engine.engine.remote.server import Server
 from infill_engine.errors import InputError
 

@@ -10,10 +10,10 @@ sys.path.append(str(Path(__file__).parents[1] / "models" / "trunk"))
 from tiny_trunk import tiny_model
 
 from infill_engine import Deadline, InfillRequest, Reason, Source
-from infill_engine.engine import loading as module
-from infill_engine.engine.loading import load_engine
+from infill_engine.engine import engine_loading as module
+from infill_engine.engine.engine_loading import load_engine
 from infill_engine.errors import ModelNotFoundError, ModelTooLargeError
-from infill_engine.sampling.tree_sampler import TreeSampler
+from infill_engine.sampling.trunk.tree_sampler import TreeSampler
 from infill_engine.settings import EngineSettings
 
 SOON = Deadline.after_ms(600_000)

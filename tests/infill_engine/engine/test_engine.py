@@ -11,7 +11,7 @@ from engines import exact_engine, never_read, returning, soon
 from infill_engine import Deadline, Draft, Engine, InfillRequest, Reason, Source, load_engine
 from infill_engine.errors import InputError
 from infill_engine.models.base import ProposedLength
-from infill_engine.sampling.denoising.denoise import Step
+from infill_engine.sampling.canvas.denoise import Step
 from infill_engine.types import Hole, HoleKind
 
 
@@ -97,7 +97,7 @@ def test_an_answer_without_a_single_step_is_not_kept(model_folder: Path, monkeyp
     engine = exact_engine(model_folder)
     request = InfillRequest("x = ", "\n", drafts=(Draft("alpha(1)", 12),))
     with monkeypatch.context() as busy:
-        busy.setattr("infill_engine.sampling.canvas_sampler.denoise", lambda *_: returning(None))
+        busy.setattr("infill_engine.sampling.canvas.canvas_sampler.denoise", lambda *_: returning(None))
         hurried = engine.answer(request, soon())
     assert {candidate.steps for candidate in hurried.candidates} == {0}
     whole = engine.answer(request, soon())

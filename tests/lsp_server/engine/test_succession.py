@@ -64,7 +64,7 @@ import argparse
 from infill_engine.serving.__main__ import add_socket
 from infill_engine.serving.health.health import Health, HealthSettings
 from infill_engine.serving.listening import serve_socket
-from infill_engine.serving.loading import load_local
+from infill_engine.serving.starting import load_local
 
 parser = argparse.ArgumentParser()
 parser.add_argument("script")

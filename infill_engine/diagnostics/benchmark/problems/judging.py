@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from infill_engine.diagnostics.benchmark.problems.execution import passes
-from infill_engine.diagnostics.benchmark.problems.loading import Problem
+from infill_engine.diagnostics.benchmark.problems.problem_files import Problem
 from infill_engine.models.runtime.devices import physical_cores
 
 _BLANK_ENDS = re.compile(r"[^\S\n]+(?=\n|\Z)")

@@ -8,7 +8,7 @@ import pytest
 
 from infill_engine.diagnostics.benchmark.problems.execution import passes
 from infill_engine.diagnostics.benchmark.problems.judging import REACHED_THE_END, Judge, is_right, program_of
-from infill_engine.diagnostics.benchmark.problems.loading import Kind, Problem, load_problems
+from infill_engine.diagnostics.benchmark.problems.problem_files import Kind, Problem, load_problems
 from infill_engine.errors import InputError
 
 PROBLEMS = load_problems()

@@ -16,7 +16,7 @@ from bench.families.tiny import byte_level
 from infill_engine.errors import InputError, ModelDamagedError, ModelError
 from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.checkpoint import files as files
-from infill_engine.models.loading import load_model
+from infill_engine.models.model_loading import load_model
 from infill_engine.models.runtime import memory
 from infill_engine.settings import ModelSettings
 

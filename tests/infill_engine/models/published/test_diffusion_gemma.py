@@ -31,8 +31,8 @@ from infill_engine.models.base import Context, corruptor_of
 from infill_engine.models.canvas.canvas import Canvas, State, lay_out
 from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.published.diffusion_gemma.model import DiffusionGemmaModel
-from infill_engine.sampling.denoising.constraints import constraints_for
-from infill_engine.sampling.denoising.denoise import Row, Step, Task, denoise
+from infill_engine.sampling.canvas.constraints import constraints_for
+from infill_engine.sampling.canvas.denoise import Row, Step, Task, denoise
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind
 

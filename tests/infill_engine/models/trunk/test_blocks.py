@@ -19,10 +19,10 @@ from infill_engine.models.trunk.backends.torch_blocks import TorchBlocks
 from infill_engine.models.trunk.denoiser import DENOISER, Denoised, Denoiser
 from infill_engine.models.trunk.files.convert import convert
 from infill_engine.models.trunk.files.shards import map_shard, write_shard
-from infill_engine.models.trunk.loading import load_trunk
 from infill_engine.models.trunk.prepared import load_prepared
 from infill_engine.models.trunk.slots import NO_BLOCKS, SLOTS, Blocks, Rows
 from infill_engine.models.trunk.sources import ShardsSource
+from infill_engine.models.trunk.trunk_loading import load_trunk
 from infill_engine.settings import ModelSettings
 from train.denoiser.blocks import block_states
 from train.denoiser.context import read_context
@@ -195,7 +195,7 @@ def test_without_a_file_there_are_no_blocks(source):
 
 @pytest.mark.parametrize("dtype", ["auto", "float32"])
 def test_a_model_loads_with_its_denoiser_and_without_a_damaged_one(source, denoiser, monkeypatch, tmp_path, dtype):
-    monkeypatch.setattr("infill_engine.models.trunk.loading.prepared_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr("infill_engine.models.trunk.trunk_loading.prepared_folder", lambda: tmp_path / "cache")
     monkeypatch.setattr(ShardsSource, "vocabulary", lambda _self: Mock())
     loaded = load_trunk(source, "cpu", ModelSettings(dtype=dtype), silent)
     assert loaded.denoiser is not None

@@ -22,7 +22,7 @@ from infill_engine.engine.calibrations import calibration_of
 from infill_engine.errors import ModelError
 from infill_engine.models.checkpoint.inspect import describe
 from infill_engine.models.checkpoint.user_data import STATE_DIR, prepared_folder
-from infill_engine.models.loading import load_model
+from infill_engine.models.model_loading import load_model
 from infill_engine.models.trunk.backends.openvino_backend import OpenVinoBackend
 from infill_engine.models.trunk.backends.torch_backend import TorchBackend
 from infill_engine.models.trunk.files.gguf_file import MATRICES

@@ -13,8 +13,8 @@ from infill_engine.models.trunk.files.convert import convert
 from infill_engine.models.trunk.files.folder import find_trunk, weight_map
 from infill_engine.models.trunk.files.formats import unpack
 from infill_engine.models.trunk.files.weights import MATRICES, TrunkWeights
-from infill_engine.models.trunk.loading import load_trunk
 from infill_engine.models.trunk.sources import ShardsSource
+from infill_engine.models.trunk.trunk_loading import load_trunk
 from infill_engine.settings import ModelSettings
 
 SECOND = "model-00002-of-00003.safetensors"

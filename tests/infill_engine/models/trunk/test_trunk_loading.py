@@ -6,7 +6,7 @@ import pytest
 import tiny_gguf
 from tiny_gguf import silent, write_gguf, write_plan
 
-from infill_engine.models.trunk import loading as module
+from infill_engine.models.trunk import trunk_loading as module
 from infill_engine.models.trunk.backends.openvino_backend import OpenVinoBackend
 from infill_engine.models.trunk.backends.torch_backend import TorchBackend
 from infill_engine.models.trunk.files.convert import convert

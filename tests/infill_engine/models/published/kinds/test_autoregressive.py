@@ -23,9 +23,9 @@ from infill_engine.models.canvas.canvas import State, lay_out
 from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.published.kinds.autoregressive import AutoregressiveModel
 from infill_engine.models.published.kinds.prompts import PART
-from infill_engine.sampling.denoising.constraints import constraints_for
-from infill_engine.sampling.denoising.denoise import Row, Step, Task, denoise
-from infill_engine.sampling.denoising.read_canvas import proposals_of
+from infill_engine.sampling.canvas.constraints import constraints_for
+from infill_engine.sampling.canvas.denoise import Row, Step, Task, denoise
+from infill_engine.sampling.canvas.read_canvas import proposals_of
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind
 

@@ -21,16 +21,16 @@ def load_local(
     """Return the engine with that name or folder, on this machine. Raises the errors of `load_engine`."""
     set_threads()
     recycle_freed()
-    from infill_engine.engine.loading import load_engine
+    from infill_engine.engine.engine_loading import load_engine
 
     return load_engine(model, device=device, progress=progress, settings=settings)
 
 
 def load_remote(model: str, key_variable: str) -> "Engine":
     """Return the remote engine with that name. Raises InputError."""
-    from infill_engine.engine.remote import loading
+    from infill_engine.engine.remote import remote_engine
 
-    return loading.load_remote(model, key_variable)
+    return remote_engine.load_remote(model, key_variable)
 
 
 def set_threads() -> None:

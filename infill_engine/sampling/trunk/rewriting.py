@@ -12,8 +12,8 @@ from infill_engine.budget.work import Job, OutOfTime
 from infill_engine.edits.resemblance import NEWEST, Resemblance
 from infill_engine.models.trunk.denoiser import Floats, Ints
 from infill_engine.models.trunk.model import ReadPrompt, TrunkModel
-from infill_engine.sampling.diff_prompt import KNOWN, DiffPrompt, region_lines
-from infill_engine.sampling.line_writing import LineWriter, NoRoom
+from infill_engine.sampling.trunk.diff_prompt import KNOWN, DiffPrompt, region_lines
+from infill_engine.sampling.trunk.line_writing import LineWriter, NoRoom
 from infill_engine.types import InfillRequest, PastEdit, Proposal, RewriteScores
 
 PLACES_NEAR, PLACES = 2, 1  # where a change is tried, around the newest edit and elsewhere

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infill_engine.models.canvas.canvas import Canvas, State
-from infill_engine.sampling.denoising.constraints import Constraints
-from infill_engine.sampling.prediction import Prediction
+from infill_engine.sampling.canvas.constraints import Constraints
+from infill_engine.sampling.canvas.prediction import Prediction
 from infill_engine.settings import SamplerSettings
 
 Ints = NDArray[np.int64]

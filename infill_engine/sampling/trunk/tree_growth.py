@@ -7,9 +7,9 @@ from math import log
 import numpy as np
 
 from infill_engine.models.trunk.denoiser import Choice
-from infill_engine.sampling.middle import Known
-from infill_engine.sampling.token_tree import CHILDREN, LEAST_LOGPROB, ROOT, Floats, Ints, TokenTree
-from infill_engine.sampling.tree_nodes import Finished, Node
+from infill_engine.sampling.trunk.middle import Known
+from infill_engine.sampling.trunk.token_tree import CHILDREN, LEAST_LOGPROB, ROOT, Floats, Ints, TokenTree
+from infill_engine.sampling.trunk.tree_nodes import Finished, Node
 from infill_engine.text.delimiters import Scan, scan
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1] / "models" / "trunk")]
+sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[2] / "models" / "trunk")]
 
 from patching_trunk import patching_model
 
@@ -13,10 +13,10 @@ from infill_engine.budget.deadline import Deadline, FinishMargin
 from infill_engine.budget.work import Budget
 from infill_engine.engine.engine import Engine
 from infill_engine.ranking.calibration import Calibration
-from infill_engine.sampling.diff_prompt import HISTORY_TOKENS, REGION_TOKENS, diff_prompt
-from infill_engine.sampling.line_writing import MOST_PASSES
 from infill_engine.sampling.retrieval import Retrieval
-from infill_engine.sampling.tree_sampler import TreeSampler
+from infill_engine.sampling.trunk.diff_prompt import HISTORY_TOKENS, REGION_TOKENS, diff_prompt
+from infill_engine.sampling.trunk.line_writing import MOST_PASSES
+from infill_engine.sampling.trunk.tree_sampler import TreeSampler
 from infill_engine.types import Gap, Hole, HoleKind, InfillRequest, PastEdit, Reason
 
 HOLE = Hole(HoleKind.BLOCK, 9)

@@ -16,8 +16,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from infill_engine.sampling.middle import EndRules, Known
-from infill_engine.sampling.tree_nodes import Finished, Node
+from infill_engine.sampling.trunk.middle import EndRules, Known
+from infill_engine.sampling.trunk.tree_nodes import Finished, Node
 
 ROOT = 0
 CHILDREN = 6  # continuations kept for each node

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from infill_engine.text.languages import all_entries
-from infill_engine.text.languages.loading import FOLDER, load, load_entry
+from infill_engine.text.languages.record_files import FOLDER, load, load_entry
 from infill_engine.text.languages.table import RecordError
 
 GOOD = 'name = "Klingon"\nsupport = "text"\n[identity]\nsuffixes = [".tlh"]\n'

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from infill_engine.sampling.prediction import Prediction
+from infill_engine.sampling.canvas.prediction import Prediction
 from infill_engine.settings import SamplerSettings
 
 Ints = NDArray[np.int64]

@@ -10,10 +10,10 @@ from infill_engine.budget.deadline import Deadline, FinishMargin
 from infill_engine.budget.work import Budget, Costs, Phase, finished
 from infill_engine.models.canvas.canvas import State, lay_out
 from infill_engine.models.scripted import EOS, MASK, Script, ScriptedModel
-from infill_engine.sampling.denoising.constraints import constraints_for
-from infill_engine.sampling.denoising.denoise import Row, Step, Task, denoise
-from infill_engine.sampling.denoising.plan import affordable, canvas_of, plan_rows
-from infill_engine.sampling.denoising.read_canvas import proposals_of
+from infill_engine.sampling.canvas.constraints import constraints_for
+from infill_engine.sampling.canvas.denoise import Row, Step, Task, denoise
+from infill_engine.sampling.canvas.plan import affordable, canvas_of, plan_rows
+from infill_engine.sampling.canvas.read_canvas import proposals_of
 from infill_engine.settings import SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind, Source
 

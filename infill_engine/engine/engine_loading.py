@@ -7,12 +7,12 @@ from infill_engine.engine.draft_answers import calibration_of_retrieval
 from infill_engine.engine.engine import Engine
 from infill_engine.errors import ModelError, ModelNotFoundError
 from infill_engine.models.base import CanvasModel
-from infill_engine.models.loading import load_model
+from infill_engine.models.model_loading import load_model
 from infill_engine.models.registry import DEFAULT, RETRIEVAL, TRUNK
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.sampling.proposer import Proposer
 from infill_engine.sampling.retrieval import Retrieval
-from infill_engine.sampling.tree_sampler import TreeSampler
+from infill_engine.sampling.trunk.tree_sampler import TreeSampler
 from infill_engine.settings import EngineSettings
 
 Progress = Callable[[str, float], None]  # the current task, and the share of it that is done
@@ -42,7 +42,7 @@ def proposer_of(model: TrunkModel | CanvasModel, settings: EngineSettings) -> Pr
     """Return what proposes texts with a loaded model."""
     if isinstance(model, TrunkModel):
         return TreeSampler(model)
-    from infill_engine.sampling.canvas_sampler import CanvasSampler  # needs torch
+    from infill_engine.sampling.canvas.canvas_sampler import CanvasSampler  # needs torch
 
     return CanvasSampler(model, settings.sampler)
 

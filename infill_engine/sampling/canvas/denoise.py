@@ -30,13 +30,13 @@ from infill_engine.models.base import (
     step_size,
 )
 from infill_engine.models.canvas.canvas import Canvas, State
-from infill_engine.sampling.denoising.confidence_order import ConfidenceOrder, Ints
-from infill_engine.sampling.denoising.constraints import Constraints
-from infill_engine.sampling.denoising.left_to_right import LeftToRight
-from infill_engine.sampling.denoising.resize import copies_of_slots, resize
-from infill_engine.sampling.denoising.uniform_noise import UniformNoise
-from infill_engine.sampling.denoising.unmasking import to_commit, to_doubt
-from infill_engine.sampling.prediction import Prediction, read
+from infill_engine.sampling.canvas.confidence_order import ConfidenceOrder, Ints
+from infill_engine.sampling.canvas.constraints import Constraints
+from infill_engine.sampling.canvas.left_to_right import LeftToRight
+from infill_engine.sampling.canvas.prediction import Prediction, read
+from infill_engine.sampling.canvas.resize import copies_of_slots, resize
+from infill_engine.sampling.canvas.uniform_noise import UniformNoise
+from infill_engine.sampling.canvas.unmasking import to_commit, to_doubt
 from infill_engine.settings import SamplerSettings
 from infill_engine.types import Draft, HoleKind
 

@@ -7,7 +7,7 @@ from infill_engine.budget.deadline import Deadline
 from infill_engine.budget.work import Choice, Costs, Job, Phase, Work
 from infill_engine.models.base import CanvasModel, Context, Order, ProposedLength, step_size
 from infill_engine.models.canvas.canvas import Canvas, lay_out
-from infill_engine.sampling.denoising.denoise import Row
+from infill_engine.sampling.canvas.denoise import Row
 from infill_engine.types import Draft
 
 DRAFT_ROWS = 2

@@ -6,7 +6,7 @@ import numpy as np
 
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.canvas.canvas import State
-from infill_engine.sampling.denoising.denoise import Row, Step
+from infill_engine.sampling.canvas.denoise import Row, Step
 from infill_engine.settings import SamplerSettings
 from infill_engine.types import Proposal, Source
 

@@ -7,9 +7,9 @@ has converged: two consecutive steps predicted the same tokens, the last one wit
 import numpy as np
 
 from infill_engine.models.canvas.canvas import Canvas, State
-from infill_engine.sampling.denoising.confidence_order import ConfidenceOrder, Ints
-from infill_engine.sampling.denoising.constraints import Constraints
-from infill_engine.sampling.prediction import Prediction
+from infill_engine.sampling.canvas.confidence_order import ConfidenceOrder, Ints
+from infill_engine.sampling.canvas.constraints import Constraints
+from infill_engine.sampling.canvas.prediction import Prediction
 from infill_engine.settings import SamplerSettings
 
 

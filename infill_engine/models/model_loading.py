@@ -4,9 +4,9 @@ from infill_engine.models.base import CanvasModel
 from infill_engine.models.checkpoint import hub
 from infill_engine.models.registry import TRUNK, folder_of, trained_folder
 from infill_engine.models.runtime.devices import device_for
-from infill_engine.models.trunk.loading import load_trunk
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.sources import source_of
+from infill_engine.models.trunk.trunk_loading import load_trunk
 from infill_engine.settings import AUTO, ModelSettings
 
 

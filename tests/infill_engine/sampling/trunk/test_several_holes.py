@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-sys.path.append(str(Path(__file__).parents[1] / "models" / "trunk"))
+sys.path.append(str(Path(__file__).parents[2] / "models" / "trunk"))
 
 from local_engine import engine_of
 from tiny_trunk import tiny_model
@@ -17,9 +17,9 @@ from infill_engine.budget.work import Budget
 from infill_engine.errors import InputError
 from infill_engine.models.trunk.backends.interface import Likely
 from infill_engine.sampling.first_hole import first_hole, in_all_holes
-from infill_engine.sampling.middle import Middle, rules_of
 from infill_engine.sampling.proposals import Proposals
-from infill_engine.sampling.tree_sampler import TreeSampler
+from infill_engine.sampling.trunk.middle import Middle, rules_of
+from infill_engine.sampling.trunk.tree_sampler import TreeSampler
 from infill_engine.types import Gap, Hole, HoleKind, InfillRequest, Proposal, Reason
 
 AGES_MS = 60_000

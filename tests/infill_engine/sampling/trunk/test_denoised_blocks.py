@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-sys.path.append(str(Path(__file__).parents[1] / "models" / "trunk"))
+sys.path.append(str(Path(__file__).parents[2] / "models" / "trunk"))
 
 from tiny_trunk import tiny_model
 
@@ -16,8 +16,8 @@ from infill_engine.budget.work import Budget
 from infill_engine.models.trunk.backends.interface import Likely
 from infill_engine.models.trunk.denoiser import Choice, Denoised
 from infill_engine.models.trunk.slots import NO_BLOCKS
-from infill_engine.sampling.tree_nodes import TreeStep
-from infill_engine.sampling.tree_sampler import TreeSampler
+from infill_engine.sampling.trunk.tree_nodes import TreeStep
+from infill_engine.sampling.trunk.tree_sampler import TreeSampler
 from infill_engine.serving.preview import OPEN, _text_row
 from infill_engine.types import Gap, Hole, HoleKind, InfillRequest
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-sys.path.append(str(Path(__file__).parents[1] / "models" / "trunk"))
+sys.path.append(str(Path(__file__).parents[2] / "models" / "trunk"))
 
 from local_engine import engine_of
 from tiny_trunk import tiny_model
@@ -18,8 +18,8 @@ from infill_engine.context.surroundings import joined
 from infill_engine.models.base import NoNumbersError
 from infill_engine.models.trunk.backends.interface import Likely
 from infill_engine.models.trunk.slots import MIDDLE
-from infill_engine.sampling.tree_nodes import TreeStep
-from infill_engine.sampling.tree_sampler import TreeSampler
+from infill_engine.sampling.trunk.tree_nodes import TreeStep
+from infill_engine.sampling.trunk.tree_sampler import TreeSampler
 from infill_engine.types import Draft, Hole, HoleKind, InfillRequest, Source, Surroundings
 
 PREFIX = "class Box:\n    def __init__(self, width, height):\n        self.width = width\n        self.he"

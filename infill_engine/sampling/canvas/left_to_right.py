@@ -3,8 +3,8 @@
 import numpy as np
 
 from infill_engine.models.canvas.canvas import State
-from infill_engine.sampling.denoising.confidence_order import ConfidenceOrder, Ints
-from infill_engine.sampling.denoising.constraints import Constraints
+from infill_engine.sampling.canvas.confidence_order import ConfidenceOrder, Ints
+from infill_engine.sampling.canvas.constraints import Constraints
 
 
 class LeftToRight(ConfidenceOrder):

@@ -14,12 +14,12 @@ from infill_engine.models.cached_lines import CachedLines
 from infill_engine.models.trunk.model import WINDOW, ReadPrompt, TrunkModel
 from infill_engine.models.trunk.prompt import Prompt, build_head, fitting
 from infill_engine.models.trunk.prompt_cache import NEAR
-from infill_engine.sampling.diff_prompt import diff_prompt
 from infill_engine.sampling.proposals import Proposals, unread
 from infill_engine.sampling.proposer import Capabilities, Proposer, Rehearsal
-from infill_engine.sampling.rewriting import Rewriting, rewritten
-from infill_engine.sampling.token_tree import ROOT
-from infill_engine.sampling.tree_search import TreeSearch
+from infill_engine.sampling.trunk.diff_prompt import diff_prompt
+from infill_engine.sampling.trunk.rewriting import Rewriting, rewritten
+from infill_engine.sampling.trunk.token_tree import ROOT
+from infill_engine.sampling.trunk.tree_search import TreeSearch
 from infill_engine.types import Draft, Hole, InfillRequest, Surroundings
 
 MEASURED = (1, 4, 8, 16, 32)  # rows of the passes that are measured when a model is loaded

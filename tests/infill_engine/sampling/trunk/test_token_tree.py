@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from infill_engine.sampling import tree_growth
-from infill_engine.sampling.middle import EndRules, stands_in_brackets
-from infill_engine.sampling.token_tree import TokenTree
+from infill_engine.sampling.trunk import tree_growth
+from infill_engine.sampling.trunk.middle import EndRules, stands_in_brackets
+from infill_engine.sampling.trunk.token_tree import TokenTree
 
 WORDS = ["<end>", "\n", "self", ".width", ".height", " = ", "1", "(", ")", ".wi", "dth", "):\n", ", 2"]
 IDS = {word: number for number, word in enumerate(WORDS)}

@@ -19,12 +19,12 @@ from infill_engine.models.base import NoNumbersError
 from infill_engine.models.trunk.continuations import Prediction
 from infill_engine.models.trunk.model import Expected, ReadPrompt, TrunkModel
 from infill_engine.models.trunk.slots import NO_BLOCKS, Blocks
-from infill_engine.sampling.blocks import BlockPlanner
-from infill_engine.sampling.middle import rules_of
 from infill_engine.sampling.proposals import unscored
-from infill_engine.sampling.token_tree import ASSUMED_LOGPROB, MOST_DEPTH, ROOT, TokenTree
-from infill_engine.sampling.tree_growth import learn_pass
-from infill_engine.sampling.tree_nodes import Finished, Node, TextPiece, TreeStep
+from infill_engine.sampling.trunk.blocks import BlockPlanner
+from infill_engine.sampling.trunk.middle import rules_of
+from infill_engine.sampling.trunk.token_tree import ASSUMED_LOGPROB, MOST_DEPTH, ROOT, TokenTree
+from infill_engine.sampling.trunk.tree_growth import learn_pass
+from infill_engine.sampling.trunk.tree_nodes import Finished, Node, TextPiece, TreeStep
 from infill_engine.text.lines import with_plain_ends
 from infill_engine.types import Draft, Hole, InfillRequest, Proposal, Source
 

@@ -13,10 +13,10 @@ from infill_engine.budget.deadline import Deadline, now, since
 from infill_engine.budget.work import AskLimit, Costs, Job, OutOfTime, Phase, finished
 from infill_engine.models.base import CanvasModel, Context
 from infill_engine.models.canvas.canvas import lay_out
-from infill_engine.sampling.denoising.constraints import constraints_for
-from infill_engine.sampling.denoising.denoise import Row, Step, Task, denoise
-from infill_engine.sampling.denoising.plan import affordable, canvas_of, plan_rows
-from infill_engine.sampling.denoising.read_canvas import originals_of, proposals_of
+from infill_engine.sampling.canvas.constraints import constraints_for
+from infill_engine.sampling.canvas.denoise import Row, Step, Task, denoise
+from infill_engine.sampling.canvas.plan import affordable, canvas_of, plan_rows
+from infill_engine.sampling.canvas.read_canvas import originals_of, proposals_of
 from infill_engine.sampling.proposals import Proposals, unread, unscored
 from infill_engine.sampling.proposer import Capabilities, Proposer, Rehearsal
 from infill_engine.settings import SamplerSettings

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from infill_engine.sampling.middle import EndRules
+from infill_engine.sampling.trunk.middle import EndRules
 
 
 @dataclass(slots=True)

@@ -12,8 +12,8 @@ from infill_engine.budget.work import Costs, Phase
 from infill_engine.models.trunk.denoiser import Denoiser
 from infill_engine.models.trunk.model import BEFORE, Expected
 from infill_engine.models.trunk.slots import NO_BLOCKS, Blocks
-from infill_engine.sampling.token_tree import ROOT, TokenTree
-from infill_engine.sampling.tree_growth import propose
+from infill_engine.sampling.trunk.token_tree import ROOT, TokenTree
+from infill_engine.sampling.trunk.tree_growth import propose
 
 MOST_BLOCKS = 3
 MANY_ROWS = 16  # how much longer a pass over so many rows takes says what a row costs

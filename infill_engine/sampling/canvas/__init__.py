@@ -1,0 +1,1 @@
+"""Completions by published models: the canvas, and the loop that denoises it."""
