@@ -10,12 +10,12 @@ CHARACTERS = 13  # in four tokens of code, approximately
 class WindowSettings:
     """How much text around the cursor a request carries, in characters.
 
-    `surroundings`: whether the engine also wants the text of the project's other files, sent apart from requests.
+    `project_text`: whether the engine also wants the text of the project's other files, sent separately from requests.
     """
 
     prefix_chars: int = 1100
     suffix_chars: int = 450
-    surroundings: bool = False
+    project_text: bool = False
 
 
 USUAL_WINDOW = WindowSettings()

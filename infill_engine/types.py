@@ -109,7 +109,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ProjectText:
     """The text of a project's files around a document, nearest first. Equal texts have equal names.
 
     `files` are the paths, relative to the project, each with the offset in `text` where the file begins. A text without
@@ -121,7 +121,7 @@ class Surroundings:
     files: tuple[tuple[str, int], ...] = ()
 
     @classmethod
-    def of(cls, text: str, files: tuple[tuple[str, int], ...] = ()) -> "Surroundings":
+    def of(cls, text: str, files: tuple[tuple[str, int], ...] = ()) -> "ProjectText":
         """Return a text with its name, which is a hash of the text and the files."""
         named = "\0".join([text, *(f"{path}:{start}" for path, start in files)])
         return cls(text, blake2b(named.encode(errors="replace"), digest_size=8).hexdigest() if text else "", files)
@@ -157,12 +157,12 @@ class InfillRequest:
     each candidate changes some whole lines of the replaced texts.
     `language` is an LSP language identifier. If `hole` or `drafts` is None, the engine derives it from the two windows.
     Equal requests have equal answers, so the request itself is the cache key.
-    `surroundings` is the name of the document's `Surroundings`, "" if there are none. `path` is the document's path
+    `project_text` is the name of the document's `ProjectText`, "" if there is none. `path` is the document's path
     relative to its project, "" if it is in no project.
     `show_from` is the minimum confidence of the best candidate for showing candidates unasked, or how eager the user
     wants it: the model knows the confidence then. Only candidates that were shown can be typed through.
-    `beyond` is more of the text, left of the prefix and right of the suffix. Its words are counted, but the model does
-    not read it. It is not part of request equality.
+    `wider_context` is more of the text, left of the prefix and right of the suffix. Its words are counted, but the
+    model does not read it. It is not part of request equality.
     """
 
     prefix: str
@@ -171,9 +171,9 @@ class InfillRequest:
     hole: Hole | None = None
     drafts: tuple[Draft, ...] | None = None
     candidates: int = 4
-    surroundings: str = ""
+    project_text: str = ""
     show_from: float | Eagerness = Eagerness.BALANCED
-    beyond: tuple[str, str] = field(default=("", ""), compare=False)
+    wider_context: tuple[str, str] = field(default=("", ""), compare=False)
     path: str = ""
     gaps: tuple[Gap, ...] = ()
     replaced: tuple[str, ...] = ()
@@ -190,7 +190,7 @@ class InfillRequest:
 
     def around(self, partial_word: str) -> tuple[str, str]:
         """Return all the request's text left of the cursor's word and right of the hole."""
-        left, right = self.beyond
+        left, right = self.wider_context
         return left + self.prefix[: len(self.prefix) - len(partial_word)], self.suffix + right
 
 
@@ -290,7 +290,7 @@ class Answer:
     denoise_ms: float = 0.0
     elapsed_ms: float = 0.0
     cached: bool = False
-    unread: bool = False  # the model had no time to read all of the text around the hole
+    incomplete_context: bool = False  # the model had no time to read all of the text around the hole
     final: bool = True  # a second try would not find more
     show_from: float = 0.0
     user_message: str = ""  # a problem that the user should know about and can fix

@@ -1,4 +1,4 @@
-"""Results of runs that never were, with a planted difference."""
+"""Results of runs that never were, with an injected difference."""
 
 from pathlib import Path
 from typing import Any

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from infill_engine.budget.deadline import Deadline
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
-from infill_engine.types import Answer, Candidate, Eagerness, InfillRequest, Level, Surroundings
+from infill_engine.types import Answer, Candidate, Eagerness, InfillRequest, Level, ProjectText
 
 
 class ToyEngine:
@@ -14,7 +14,7 @@ class ToyEngine:
     window: WindowSettings = USUAL_WINDOW
     levels: Mapping[Eagerness, Level] = {Eagerness.EAGER: Level(0.25, 0.6, 0.4)}
 
-    def answer(self, request: InfillRequest, deadline: Deadline, watch: object = None) -> Answer:
+    def answer(self, request: InfillRequest, deadline: Deadline, observer: object = None) -> Answer:
         return Answer((Candidate(request.prefix, 0.5),))
 
     def prefetch(self, request: InfillRequest, deadline: Deadline) -> None:
@@ -23,7 +23,7 @@ class ToyEngine:
     def continue_search(self, request: InfillRequest, deadline: Deadline, *, awaited: bool = False) -> Iterator[Answer]:
         return iter(())
 
-    def index_project(self, surroundings: Surroundings) -> Iterator[None]:
+    def index_project(self, project_text: ProjectText) -> Iterator[None]:
         return iter(())
 
     def probe(self) -> Callable[[], None] | None:

@@ -123,14 +123,14 @@ def _timed(
 ) -> Timing:
     slots = steps = 0
 
-    def watch(after: PassState) -> None:
+    def observe(after: PassState) -> None:
         nonlocal slots, steps
         if isinstance(after.state, Step):
             slots, steps = after.state.canvas.slots, after.state.number
         elif isinstance(after.state, TreeStep):
             steps = after.state.number
 
-    answer = engine.answer(request, Deadline.after_ms(budget_ms), watch)
+    answer = engine.answer(request, Deadline.after_ms(budget_ms), observe)
     return Timing(
         stroke=key.stroke.value,
         change_ms=round(change_ms, 3),

@@ -26,8 +26,8 @@ from bench.quality.reports.writing import last_line, report
 from bench.quality.systems.beams import BeamSystem
 from bench.quality.systems.product import (
     EngineSystem,
+    ObservedEngine,
     System,
-    WatchedEngine,
     copy,
     drafts,
     nothing,
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def systems_of(options: argparse.Namespace) -> tuple[dict[str, System], WatchedEngine]:
+def systems_of(options: argparse.Namespace) -> tuple[dict[str, System], ObservedEngine]:
     """Return the requested systems by name, and the engine behind two of them.
 
     Systems that are not available are reported and left out. Raises InputError for an unknown name, and whatever
@@ -78,7 +78,7 @@ def systems_of(options: argparse.Namespace) -> tuple[dict[str, System], WatchedE
     if unknown:
         raise InputError(f"unknown systems {', '.join(sorted(unknown))}; there are {', '.join(SYSTEMS)}")
     settings = EngineSettings(budget_ms=options.budget_ms)
-    engine = WatchedEngine.of(load_engine(options.model, device=options.device, settings=settings))
+    engine = ObservedEngine.of(load_engine(options.model, device=options.device, settings=settings))
     if options.left_to_right and isinstance(engine.proposer, TreeSampler):
         engine.proposer.model.denoises = False
     clock = simulate(engine, options.simulate) if options.simulate else now
@@ -121,7 +121,7 @@ def executed(outcomes: Sequence[Outcome], problems: dict[str, Problem]) -> list[
     return found
 
 
-def settings_of(options: argparse.Namespace, engine: WatchedEngine) -> dict[str, Any]:
+def settings_of(options: argparse.Namespace, engine: ObservedEngine) -> dict[str, Any]:
     """Return what the results depend on besides the holes."""
     return {
         "model": options.model,
@@ -153,7 +153,7 @@ def _drawn(options: argparse.Namespace) -> list[Task]:
     return draw_tasks(read_packages(options.packages), options.holes, options.seed, with_project=options.project)
 
 
-def _beams(engine: WatchedEngine, options: argparse.Namespace, clock: Clock) -> System:
+def _beams(engine: ObservedEngine, options: argparse.Namespace, clock: Clock) -> System:
     if not isinstance(engine.proposer, TreeSampler):
         raise InputError("only the trunk is decoded left to right beside the product")
     costs = SimulatedCosts(engine.proposer.costs.phases) if options.simulate else Costs()

@@ -62,12 +62,12 @@ def _units(run: "Run", what: str, peers: "Sequence[Peer]") -> "list[Unit]":
     from bench.runs.drift import drift_unit
     from bench.runs.peers_fight import peer_units
     from bench.runs.processes import process_units
-    from infill_engine.diagnostics.benchmark.plan import Bout
+    from infill_engine.diagnostics.benchmark.plan import Experiment
     from infill_engine.diagnostics.benchmark.running import units_of
     from infill_engine.diagnostics.benchmark.systems import Setting
 
     if what == "gate":
-        return units_of(run, (Bout(Setting(4, passes=GATED_PASSES)),))
+        return units_of(run, (Experiment(Setting(4, passes=GATED_PASSES)),))
     return peer_units(run, peers) if what == "fight" else [*process_units(run), drift_unit(run)]
 
 

@@ -42,7 +42,7 @@ def measure_passes(model: TrunkModel | CanvasModel, seconds: float) -> Iterator[
 def _prepared(model: TrunkModel | CanvasModel) -> tuple[Callable[[int], Callable[[], object]], tuple[int, ...]]:
     """Return what prepares a pass over so many rows, and the sizes to measure."""
     if isinstance(model, TrunkModel):
-        run_pass = model.apart()
+        run_pass = model.separate_pass()
         return (lambda rows: partial(run_pass, rows)), ROWS
     rows, slots = CANVAS
     sides = lines(0, 24) + "result = ", "\nprint(result)\n"

@@ -23,11 +23,11 @@ from typing import Any
 
 from bench.json_lines import write_lines
 from bench.soak.corpus import read_corpus
+from bench.soak.editor_window import BUDGET_MS, EditorWindow
+from bench.soak.memory_monitor import MemoryMonitor, engines_in
 from bench.soak.report import draw, is_sound, summarize
 from bench.soak.ticker import Ticker, keep_own_delays_short
 from bench.soak.typist import Typist
-from bench.soak.watching import Watching, engines_in
-from bench.soak.window import BUDGET_MS, Window
 from infill_engine.errors import InfillError
 
 SETTLE_SECONDS = 2.0  # after the last document was closed, until memory is looked at
@@ -65,10 +65,10 @@ def spend_day(
             typist.warm_up()
         ticker, began, load = Ticker(), perf_counter(), os.getloadavg()
         servers = {f"server {window.number}": window.client.process.pid for window in windows}
-        watching = Watching(servers, _runtime(folder))
+        memory_monitor = MemoryMonitor(servers, _runtime(folder))
         engines = engines_in(_runtime(folder))
-        watching.look()
-        watching.start()
+        memory_monitor.look()
+        memory_monitor.start()
         try:
             broken = _work(typists, keystrokes)
             seconds = perf_counter() - began
@@ -77,7 +77,7 @@ def spend_day(
                     window.close_documents()
                 sleep(SETTLE_SECONDS)
         finally:
-            watching.close()
+            memory_monitor.close()
             for window in windows:
                 _end(window)
             ticker.close()
@@ -87,7 +87,7 @@ def spend_day(
         until = row["sent"] + (row["ms"] or 0.0) / 1000
         row["stalled_ms"] = round(ticker.delay_ms(row["sent"], until), 2)
         row["at"] = round(row.pop("sent") - began, 3)
-    for row in watching.rows:
+    for row in memory_monitor.rows:
         row["at"] = round(row["at"] - began, 3)
     summary = {
         "model": model,
@@ -96,12 +96,12 @@ def spend_day(
         "keystrokes": sum(window.keystrokes for window in windows),
         "seconds": round(seconds, 1),
         "engines": len(engines),
-        "engine_changed": engines != watching.rows[-1]["engines"],
+        "engine_changed": engines != memory_monitor.rows[-1]["engines"],
         "wrong": [*broken, *(fault for window in windows for fault in window.faults)],
-        **summarize(rows, watching.rows, BUDGET_MS),
+        **summarize(rows, memory_monitor.rows, BUDGET_MS),
         "machine": _machine(ticker, load, seconds),
     }
-    return rows, watching.rows, summary
+    return rows, memory_monitor.rows, summary
 
 
 def _machine(ticker: Ticker, load_before: tuple[float, float, float], seconds: float) -> dict[str, Any]:
@@ -115,11 +115,13 @@ def _machine(ticker: Ticker, load_before: tuple[float, float, float], seconds: f
     }
 
 
-def _open_windows(folder: Path, model: str) -> list[Window]:
+def _open_windows(folder: Path, model: str) -> list[EditorWindow]:
     """Open one after the other, so that the first starts the engine."""
     windows = []
     for number, encoding in enumerate(ENCODINGS, 1):
-        window = Window(number, encoding, {"model": model}, runtime=_runtime(folder), state=folder / f"state-{number}")
+        window = EditorWindow(
+            number, encoding, {"model": model}, runtime=_runtime(folder), state=folder / f"state-{number}"
+        )
         windows.append(window)
         window.until_ready()
     return windows
@@ -151,7 +153,7 @@ def _work(typists: list[Typist], keystrokes: int) -> list[str]:
     return broken
 
 
-def _end(window: Window) -> None:
+def _end(window: EditorWindow) -> None:
     try:
         window.close()
     except (OSError, InfillError) as fault:

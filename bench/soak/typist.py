@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench.soak.corpus import File, pick
+from bench.soak.editor_window import INLINE, Asked, EditorWindow
 from bench.soak.texts import Document, Edit, between_characters
-from bench.soak.window import INLINE, Asked, Window
 from lsp_server.protocol.messages import CANDIDATES
 from lsp_server.protocol.next_edit_messages import NEXT_EDIT
 
@@ -30,7 +30,7 @@ _WORD = re.compile(r"[A-Za-z_]\w{2,20}")
 class Typist:
     """Works in one window until enough keys were pressed, or until told to stop."""
 
-    window: Window
+    window: EditorWindow
     corpus: dict[str, list[File]]
     seed: int
     stop: threading.Event = field(default_factory=threading.Event)

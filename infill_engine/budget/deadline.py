@@ -8,7 +8,7 @@ MOST_SLOWDOWN = 4.0  # times the expected time; a slower single step was interru
 LEAST_SLOWDOWN = 0.25
 SMOOTHING = 0.25  # the weight of the last step in the slowdown
 UNKNOWN_MS = 20.0  # the predicted time of a step before any has been measured
-RELENTING = 0.98  # a cost that is a quarter too high takes about a dozen keystrokes to correct
+DECAY = 0.98  # a cost that is a quarter too high takes about a dozen keystrokes to correct
 SPARE = 1.5  # times what finishing an answer took; the rest is for the way back to the editor
 FORGETTING = 0.95  # decay of the worst time per answer
 Clock = Callable[[], float]  # seconds, monotonic
@@ -97,9 +97,9 @@ class CostModel:
         size = _rounded(slots)
         self._least[size] = min(took_ms, self._least.get(size, took_ms))
 
-    def relent(self) -> None:
+    def decay(self) -> None:
         """Lower the prediction a little. A step skipped as too slow is never measured, so it would stay skipped."""
-        self._slowdown = max(LEAST_SLOWDOWN, RELENTING * self._slowdown)
+        self._slowdown = max(LEAST_SLOWDOWN, DECAY * self._slowdown)
 
     def best_ms(self, slots: int) -> float:
         """Return milliseconds of a step on an idle machine.

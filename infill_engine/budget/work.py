@@ -73,7 +73,7 @@ class PassState:
 
 Event = Work | Choice | AskLimit | PassState
 Job = Generator[Event, Any, T]
-Watch = Callable[[PassState], None]
+Observer = Callable[[PassState], None]
 
 
 def _at_once() -> None:
@@ -92,7 +92,7 @@ class Cost(Protocol):
 
     def observe(self, slots: int, took_ms: float, /) -> None: ...
 
-    def relent(self) -> None: ...
+    def decay(self) -> None: ...
 
 
 @dataclass(slots=True)
@@ -117,9 +117,9 @@ class Costs:
         """Record how long a piece took."""
         self.phases[phase].observe(size, took_ms)
 
-    def relent(self, phase: Phase) -> None:
+    def decay(self, phase: Phase) -> None:
         """Lower the prediction a little: work that is always refused is never measured again."""
-        self.phases[phase].relent()
+        self.phases[phase].decay()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ class Budget:
         cost_ms = self.costs.predict_ms(work.phase, work.size) + work.then_ms
         return (work.due or self.deadline).allows(cost_ms + self.finish_margin.predict_ms())
 
-    def run(self, job: Job[T], watch: Watch | None = None) -> T:
+    def run(self, job: Job[T], observer: Observer | None = None) -> T:
         """Run a job to its end, piece by piece, while there is time. The only loop that runs jobs under a deadline."""
         done: set[Phase] = set()
         try:
@@ -150,8 +150,8 @@ class Budget:
                 if isinstance(event, Work):
                     event = self._work(job, event, done)
                 elif isinstance(event, PassState):
-                    if watch is not None:
-                        watch(event)
+                    if observer is not None:
+                        observer(event)
                     event = next(job)
                 else:
                     event = job.send(self._answer(event))
@@ -165,7 +165,7 @@ class Budget:
             done.add(work.phase)
             return self._timed(job, work)
         if work.phase not in done:
-            self.costs.relent(work.phase)
+            self.costs.decay(work.phase)
         return job.throw(OutOfTime())
 
     def _answer(self, question: Choice | AskLimit) -> int | Limit | None:

@@ -19,7 +19,7 @@ from infill_engine.context.line_shapes import WORD, is_name
 from infill_engine.text.languages import language as language_named
 from infill_engine.text.languages import language_of
 from infill_engine.text.lines import split, with_plain_ends
-from infill_engine.types import InfillRequest, Surroundings
+from infill_engine.types import InfillRequest, ProjectText
 
 KEPT = 6  # indexes (about 5 MB each), and documents whose last snippets are kept
 CHUNK_LINES, CHUNK_STEP = 12, 6
@@ -66,8 +66,8 @@ class Query:
         """Return the query of a hole. The cursor's own line is not used."""
         code = language_named(language).code
         above, below = split(prefix)[:-1], split(suffix)[1:]
-        near = [*enumerate(above[: -ABOVE - 1 : -1]), *enumerate(below[:BELOW])]
-        weighed = [(line, NEARER**distance) for distance, line in near]
+        around = [*enumerate(above[: -ABOVE - 1 : -1]), *enumerate(below[:BELOW])]
+        weighed = [(line, NEARER**distance) for distance, line in around]
         visible = frozenset(name for line in (*above, *below) if (name := name_defined(line, code)) is not None)
         return cls(_names(weighed, WORD), _names(weighed, _USED), _names(weighed, _MEMBER), visible)
 
@@ -113,13 +113,13 @@ class Retriever:
         self._indexes: LRUCache[str, SnippetIndex] = LRUCache(KEPT)
         self._last: LRUCache[str, tuple[Snippet, ...]] = LRUCache(KEPT)
 
-    def index(self, surroundings: Surroundings) -> Iterator[None]:
+    def index(self, project_text: ProjectText) -> Iterator[None]:
         """Index a text, unless it is known. Yields after every piece; the index is available after the last one."""
-        if surroundings.text and surroundings.name not in self._indexes:
+        if project_text.text and project_text.name not in self._indexes:
             index = SnippetIndex()
-            for path, text in surroundings.each():
+            for path, text in project_text.each():
                 yield from index.add(path, with_plain_ends(text))
-            self._indexes[surroundings.name] = index
+            self._indexes[project_text.name] = index
 
     def has_indexed(self, name: str) -> bool:
         """Return whether the text with that name has been indexed, or there is none because the name is ""."""
@@ -145,8 +145,8 @@ class Retriever:
         return fit(snippets_for(self._indexes_for(request), Query.of(request.prefix, request.suffix, request.language)))
 
     def _indexes_for(self, request: InfillRequest) -> list[SnippetIndex]:
-        known = self._indexes.get(request.surroundings)
-        return [_index_of(request.path, request.beyond, request.language), *([] if known is None else [known])]
+        known = self._indexes.get(request.project_text)
+        return [_index_of(request.path, request.wider_context, request.language), *([] if known is None else [known])]
 
 
 def snippets_for(indexes: Sequence[SnippetIndex], query: Query) -> list[Snippet]:
@@ -213,7 +213,7 @@ def _index_of(path: str, sides: tuple[str, str], language: str) -> SnippetIndex:
 def _still_there(snippet: Snippet, request: InfillRequest) -> bool:
     """Return whether a snippet of the document itself is still outside the windows; always true for other files."""
     first = snippet.text.partition("\n")[0]
-    return snippet.path != request.path or any(first in side for side in request.beyond)
+    return snippet.path != request.path or any(first in side for side in request.wider_context)
 
 
 def _worth(snippets: Iterable[Snippet], indexes: Sequence[SnippetIndex], query: Query) -> float:

@@ -15,7 +15,7 @@ from infill_engine.edits.finders.literals import propose_literals
 from infill_engine.edits.finders.propagation import propose_alike
 from infill_engine.edits.finders.renames import propose_renames
 from infill_engine.edits.finders.signatures import propose_calls
-from infill_engine.edits.finders.twins import propose_twins
+from infill_engine.edits.finders.similar_lines import propose_similar_lines
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.source import Source
 from infill_engine.edits.source import words as words_in
@@ -39,7 +39,7 @@ FINDERS: tuple[Finder, ...] = (
     propose_calls,
     propose_fields,
     propose_literals,
-    propose_twins,
+    propose_similar_lines,
     propose_alike,
 )
 
@@ -149,8 +149,8 @@ def _clean(found: Sequence[Proposal], text: str, cursor: int | None) -> Iterator
     """Yield the proposals with sorted edits. Leave out those that change nothing, overlap, or touch the cursor."""
     for proposal in found:
         edits = tuple(sorted({edit for edit in proposal.edits if edit.new != edit.span.text}))
-        apart = all(one.span.end <= other.span.start for one, other in pairwise(edits))
-        if not edits or not apart or (cursor is not None and any(_is_at(edit, cursor) for edit in edits)):
+        disjoint = all(one.span.end <= other.span.start for one, other in pairwise(edits))
+        if not edits or not disjoint or (cursor is not None and any(_is_at(edit, cursor) for edit in edits)):
             continue
         if all(text[edit.span.start : edit.span.end] == edit.span.text for edit in edits):
             yield replace(proposal, edits=edits)

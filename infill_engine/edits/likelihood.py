@@ -14,7 +14,7 @@ from infill_engine.edits.matching import Match
 from infill_engine.edits.source import Source, ancestors, enclosing
 from infill_engine.edits.templates import TOKEN, WORD, Template
 
-NEAR_CHARS = 1500
+AROUND_CHARS = 1500
 
 WEIGHTS: Mapping[str, float] = {
     "constant": -2.71,
@@ -72,7 +72,7 @@ def features_of(example: Template, found: Match, others: Sequence[Match], repeat
     words = [word for word in removed if WORD.match(word) and not word.isdigit()]
     fresh = {word for one in found.changes for word in WORD.findall(one.new)}
     at = source.to_char(other.start_byte)
-    near = source.text[max(0, at - NEAR_CHARS) : at + NEAR_CHARS]
+    around = source.text[max(0, at - AROUND_CHARS) : at + AROUND_CHARS]
     functions = [enclosing(one, source.syntax.functions) for one in (node, other)]
     whole_lines = example.row is not None
     return {
@@ -101,7 +101,7 @@ def features_of(example: Template, found: Match, others: Sequence[Match], repeat
         "in text": float(other.type in (*source.syntax.string_parts, *source.nodes.strings, *source.nodes.comments)),
         "tokens removed": min(len(removed), 10) / 10,
         "tokens inserted": min(len(inserted), 10) / 10,
-        "inserted words near": sum(word in near for word in fresh) / len(fresh) if fresh else 0.5,
+        "inserted words near": sum(word in around for word in fresh) / len(fresh) if fresh else 0.5,
         "one token": float(not node.child_count),
         "signs or numbers": float(not any(WORD.match(token) and not token.isdigit() for token in removed + inserted)),
         "declaration": float(_declares(source, node)),

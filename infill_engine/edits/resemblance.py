@@ -21,14 +21,16 @@ class Resemblance:
         newest = history[-NEWEST:]
         lines = (line for edit in newest for line in edit.old.splitlines() if len(line.strip()) >= LEAST_CHARS)
         self._old = [Counter(TOKEN.findall(line)) for line in lines]
-        self._gone, self._came = set[str](), set[str]()
+        self._removed_names, self._added_names = set[str](), set[str]()
         for edit in newest:
             before, after = set(_NAME.findall(edit.old)), set(_NAME.findall(edit.new))
-            self._gone |= before - after
-            self._came |= after - before
+            self._removed_names |= before - after
+            self._added_names |= after - before
 
     def of(self, line: str) -> float:
         """Return how much likelier than usual the line is changed next, in nats."""
         tokens, names = Counter(TOKEN.findall(line)), set(_NAME.findall(line))
         alike = max((2 * (tokens & one).total() / (tokens.total() + one.total()) for one in self._old), default=0.0)
-        return ALIKE * alike + NAMES_GONE * bool(self._gone & names) + NAMES_NEW * bool(self._came & names)
+        return (
+            ALIKE * alike + NAMES_GONE * bool(self._removed_names & names) + NAMES_NEW * bool(self._added_names & names)
+        )

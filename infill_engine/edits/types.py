@@ -14,7 +14,7 @@ class Kind(StrEnum):
     SIGNATURE = "signature"  # calls follow the parameters of a function
     FIELD = "field"  # a field and the constructor that sets it
     LITERAL = "literal"  # a repeated literal
-    TWIN = "twin"  # a line of the same shape
+    SIMILAR_LINE = "twin"  # a line of the same shape
     ALIKE = "alike"  # a place of the same shape as one that was edited
     MODEL = "model"  # what the language model expects next
 

@@ -60,7 +60,7 @@ class AnswerCache:
 
 def _key(request: InfillRequest) -> InfillRequest:
     """Return an equal request that uses little memory."""
-    return replace(request, beyond=("", ""))
+    return replace(request, wider_context=("", ""))
 
 
 def _typed_between(earlier: InfillRequest, now: InfillRequest) -> str | None:

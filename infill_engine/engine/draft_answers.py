@@ -7,7 +7,7 @@ from infill_engine.budget.deadline import now, since
 from infill_engine.context.hole import hole_at
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.ranking.rank import rank
-from infill_engine.sampling.proposals import unread
+from infill_engine.sampling.proposals import unscored_drafts
 from infill_engine.types import Answer, InfillRequest, Reason
 
 CALIBRATION = Path(__file__).parents[1] / "weights" / "drafts.json"
@@ -20,7 +20,7 @@ def answer_from_drafts(request: InfillRequest) -> Answer:
     """
     began, calibration = now(), calibration_of_retrieval()
     hole = request.hole or hole_at(request.prefix, request.suffix, request.language)
-    ranking = rank(unread(request.drafts or ()) or [], request, hole, calibration)
+    ranking = rank(unscored_drafts(request.drafts or ()) or [], request, hole, calibration)
     return Answer(
         ranking.candidates,
         None if ranking.candidates else Reason.LOADING,

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TypeVar
 
 from infill_engine.budget.deadline import Deadline, FinishMargin, now, since
-from infill_engine.budget.work import Budget, Job, OutOfTime, Watch
+from infill_engine.budget.work import Budget, Job, Observer, OutOfTime
 from infill_engine.context.drafts.find_drafts import find_drafts
 from infill_engine.context.hole import hole_at
 from infill_engine.engine.answer_cache import AnswerCache
@@ -30,7 +30,7 @@ from infill_engine.ranking.calibration import Calibration
 from infill_engine.ranking.rank import Ranking, rank
 from infill_engine.ranking.rewrites import rewrites
 from infill_engine.sampling.first_hole import first_hole, in_all_holes
-from infill_engine.sampling.proposals import Proposals, unread
+from infill_engine.sampling.proposals import Proposals, unscored_drafts
 from infill_engine.sampling.proposer import Proposer
 from infill_engine.sampling.retrieval import Retrieval
 from infill_engine.settings import EngineSettings, WindowSettings
@@ -42,9 +42,9 @@ from infill_engine.types import (
     Hole,
     InfillRequest,
     Level,
+    ProjectText,
     Proposal,
     Reason,
-    Surroundings,
 )
 
 T = TypeVar("T")
@@ -101,10 +101,10 @@ class Engine:
         """Return candidates for the request's hole, best first; empty if none were found in time."""
         return self.answer(request, deadline).candidates
 
-    def answer(self, request: InfillRequest, deadline: Deadline, watch: Watch | None = None) -> Answer:
+    def answer(self, request: InfillRequest, deadline: Deadline, observer: Observer | None = None) -> Answer:
         """Return the cached answer to the request, or a new one, with candidates or the reason there are none.
 
-        `watch` sees the state after every step. Raises InputError.
+        `observer` sees the state after every step. Raises InputError.
         """
         started = now()
         if request.candidates < 1:
@@ -114,7 +114,7 @@ class Engine:
         show_from = self._show_from(request)
         answer = self.answers.get(request, show_from)
         if answer is None:
-            answer = self._compute(request, deadline, watch)
+            answer = self._compute(request, deadline, observer)
             if answer.reason not in (Reason.CANCELLED, Reason.DEADLINE):
                 self.answers.put(request, answer)
         return replace(answer, elapsed_ms=since(started), show_from=show_from)
@@ -136,19 +136,19 @@ class Engine:
                 self.answers.put(request, answer)
                 yield replace(answer, show_from=self._show_from(request))
 
-    def fresh(self, request: InfillRequest, deadline: Deadline, watch: Watch | None = None) -> Answer:
+    def fresh(self, request: InfillRequest, deadline: Deadline, observer: Observer | None = None) -> Answer:
         """Like `answer`, but computed from the beginning and not kept, for measurements."""
         self.proposer.forget_predictions()
-        return self._compute(request, deadline, watch)
+        return self._compute(request, deadline, observer)
 
     def prefetch(self, request: InfillRequest, deadline: Deadline) -> None:
         """Read what a later request nearby needs, as far as time allows."""
         with suppress(OutOfTime):
             self._run(self.proposer.prefetch(request), deadline)
 
-    def index_project(self, surroundings: Surroundings) -> Iterator[None]:
+    def index_project(self, project_text: ProjectText) -> Iterator[None]:
         """Index the text around a document, for requests that name it; yields about every 2 ms."""
-        return self.proposer.index(surroundings)
+        return self.proposer.index(project_text)
 
     def probe(self) -> Callable[[], None] | None:
         """Return a function that runs a small fixed pass and changes nothing; None if nothing is computed here."""
@@ -166,7 +166,7 @@ class Engine:
         """Search a part at a time, until one changes nothing or there is no time for another."""
         before: Answer | None = None
         while before is None or deadline.allows(PART_MS / 2):
-            reads = before is not None and before.unread  # which may take longer than a part
+            reads = before is not None and before.incomplete_context  # which may take longer than a part
             answer = self._compute(request, deadline if reads else deadline.within_ms(PART_MS))
             if before is not None and _texts(answer) == _texts(before):
                 return
@@ -176,7 +176,7 @@ class Engine:
     def _show_from(self, request: InfillRequest) -> float:
         return self.calibration.threshold(request.show_from)
 
-    def _compute(self, request: InfillRequest, deadline: Deadline, watch: Watch | None = None) -> Answer:
+    def _compute(self, request: InfillRequest, deadline: Deadline, observer: Observer | None = None) -> Answer:
         """Return a new answer, which is not kept."""
         if deadline.cancelled():
             return Answer(reason=Reason.CANCELLED, final=False)
@@ -187,11 +187,16 @@ class Engine:
         asked = first_hole(request) if one_at_a_time else request
         if asked is None:
             return Answer(reason=Reason.UNSUPPORTED)
-        found = self._propose(asked, hole, _drafts(asked, hole), deadline, watch)
+        found = self._propose(asked, hole, _drafts(asked, hole), deadline, observer)
         if one_at_a_time:
             found = in_all_holes(found, request)
         answer = Answer(
-            (), None, found.encode_ms, found.denoise_ms, unread=found.unread, user_message=found.user_message
+            (),
+            None,
+            found.encode_ms,
+            found.denoise_ms,
+            incomplete_context=found.incomplete_context,
+            user_message=found.user_message,
         )
         if deadline.cancelled():
             return replace(answer, reason=Reason.CANCELLED, final=False)
@@ -199,7 +204,7 @@ class Engine:
         candidates, removed = self._ranked(found.proposals or [], request, hole)
         self.finish_margin.observe(since(began))
         reason = None if candidates else Reason.DEADLINE if found.proposals is None else Reason.BLANK
-        final = found.final and not found.unread and not any(candidate.partial for candidate in candidates)
+        final = found.final and not found.incomplete_context and not any(candidate.partial for candidate in candidates)
         return replace(answer, candidates=candidates, reason=reason, final=final, removed=removed)
 
     def _ranked(self, proposals: list[Proposal], request: InfillRequest, hole: Hole) -> Ranking:
@@ -210,22 +215,27 @@ class Engine:
         return rank(proposals, request, hole, self.calibration)
 
     def _propose(
-        self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...], deadline: Deadline, watch: Watch | None
+        self,
+        request: InfillRequest,
+        hole: Hole,
+        drafts: tuple[Draft, ...],
+        deadline: Deadline,
+        observer: Observer | None,
     ) -> Proposals:
         """Return the proposals; if memory or precision fails, try again with a less demanding setup."""
         found = None
         while found is None and not deadline.cancelled():
-            found = self._run(self.proposer.propose(request, hole, drafts), deadline, watch)
-        found = found or Proposals(unread(drafts))
+            found = self._run(self.proposer.propose(request, hole, drafts), deadline, observer)
+        found = found or Proposals(unscored_drafts(drafts))
         user_message, self._user_message = self._user_message, ""
         return replace(found, user_message=found.user_message or user_message)
 
-    def _run(self, job: Job[T], deadline: Deadline, watch: Watch | None = None) -> T | None:
+    def _run(self, job: Job[T], deadline: Deadline, observer: Observer | None = None) -> T | None:
         """Run a job of the proposer. If memory or precision fails, give up something and return None."""
         # A GPU accepts work before it has done it, so the budget waits for it.
         budget = Budget(deadline, self.proposer.costs, self.finish_margin, partial(finish, self.device))
         try:
-            return budget.run(job, watch)
+            return budget.run(job, observer)
         except NoNumbersError:
             fall_back = self._leave_precision
         except Exception as error:

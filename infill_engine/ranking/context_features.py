@@ -49,7 +49,7 @@ class ContextFeatures:
         names = names_in(text, self.language)
         return sum(name not in self.words for name in names) / max(1, len(names))
 
-    def echo(self, text: str) -> float:
+    def equal_line(self, text: str) -> float:
         """Return 1 / distance in lines to the nearest line that equals the hole's line with `text`; 0 if there is
         none."""
         said = self._line_with(text).strip()

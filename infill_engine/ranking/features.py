@@ -37,7 +37,7 @@ class Features:
     tokens: float
     characters: float
     unknown: float  # the share of its names that do not occur around the hole
-    echo: float  # 1 / distance in lines to the nearest line equal to the hole's line with the text; 0 if none
+    equal_line: float  # 1 / distance in lines to the nearest line equal to the hole's line with the text; 0 if none
     redefines: float  # 1 if it defines something that is already defined in the same body
     partial: float
     own_draft: float  # 1 if the text began as a draft of the model's own
@@ -108,7 +108,7 @@ def _features(
         tokens=math.log(max(best.tokens, 1)),
         characters=math.log1p(len(best.text)),
         unknown=context_features.unknown(best.text),
-        echo=context_features.echo(best.text),
+        equal_line=context_features.equal_line(best.text),
         redefines=float(context_features.redefines(best.text)),
         partial=float(best.partial),
         own_draft=float(bool(draft_logprobs)),

@@ -15,7 +15,7 @@ from infill_engine.ranking.syntax_check import BREAKS, brokenness, leaves_faults
 from infill_engine.types import Candidate, Hole, InfillRequest, Proposal, Removal
 
 UNSURE = 0.01  # confidence below which a text with a fault is not offered
-FAR_BEHIND = 0.02  # share of the best text's confidence below which a text is not offered
+LEAST_OF_BEST = 0.02  # share of the best text's confidence below which a text is not offered
 _DRESS = re.compile(r"[\s\"'`()\[\]{}]|[;,]+\s*\Z")  # characters in which two texts of the same idea may differ
 
 
@@ -85,7 +85,7 @@ def different(scored: Sequence[Scored], request: InfillRequest) -> list[Scored]:
 def near_the_best(scored: Sequence[Scored], request: InfillRequest) -> list[Scored]:  # noqa: ARG001
     """Drop texts that are far less likely than the best."""
     best = max((one.confidence for one in scored), default=0.0)
-    return [one for one in scored if one.confidence >= FAR_BEHIND * best]
+    return [one for one in scored if one.confidence >= LEAST_OF_BEST * best]
 
 
 def first_few(scored: Sequence[Scored], request: InfillRequest) -> list[Scored]:

@@ -48,9 +48,9 @@ def features_of(scores: RewriteScores, request: InfillRequest) -> dict[str, floa
     """Describe a change by numbers, most of them between 0 and 1."""
     newest = request.history[-NEWEST:]
     old, new = _text(scores.removed), _text(scores.inserted)
-    came = _added(old, new)
-    came_before = sum((_added(edit.old, edit.new) for edit in newest), Counter[str]())
-    words = [word for word in came if WORD.match(word)]
+    added = _added(old, new)
+    added_before = sum((_added(edit.old, edit.new) for edit in newest), Counter[str]())
+    words = [word for word in added if WORD.match(word)]
     rule = rule_of(old, new)
     lines = request.middle(request.replaced).split("\n")
     around = lines[max(0, scores.row - 2) : scores.row + len(scores.removed) + 2]
@@ -62,7 +62,7 @@ def features_of(scores: RewriteScores, request: InfillRequest) -> dict[str, floa
         "parting": _bounded(scores.parting),
         "ends": math.exp(scores.ends),
         "same rule": float(any(rule_of(edit.old, edit.new) == rule for edit in request.history)),
-        "inserted before": sum(word in came_before for word in words) / len(words) if words else 0.0,
+        "inserted before": sum(word in added_before for word in words) / len(words) if words else 0.0,
         "removes nothing": float(not scores.removed),
         "inserts nothing": float(not scores.inserted),
         "is there": float(bool(scores.inserted) and all(line in around for line in scores.inserted)),

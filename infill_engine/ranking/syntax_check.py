@@ -31,7 +31,7 @@ def new_faults(texts: Sequence[str], request: InfillRequest) -> list[float]:
 
     The best filling is an empty text, a name, or the best of the texts.
     """
-    around = _surroundings_of(request) if texts else None
+    around = _parsed_context(request) if texts else None
     if around is None:
         return [0.0] * len(texts)
     found = [around.faults_with(text) for text in texts]
@@ -40,16 +40,16 @@ def new_faults(texts: Sequence[str], request: InfillRequest) -> list[float]:
 
 
 def leaves_faults(text: str, request: InfillRequest) -> bool:
-    """Return whether faults remain with `text` in a hole whose surroundings have faults, too; False without a grammar.
+    """Return whether faults remain with `text` in a hole whose context has faults, too; False without a grammar.
 
     If a name or an empty text fills the hole without a fault, `new_faults` has counted the text's faults.
     """
-    around = _surroundings_of(request)
+    around = _parsed_context(request)
     return around is not None and around.least > 0 and around.faults_with(text) > 0
 
 
 @dataclass(frozen=True, slots=True)
-class _Surroundings:
+class _ParsedContext:
     """The code around a hole, parsed with a placeholder. `least` is the number of faults it has by itself."""
 
     before: bytes
@@ -64,9 +64,9 @@ class _Surroundings:
         return 0 if tree is None else syntax.faults(tree)
 
 
-def _surroundings_of(request: InfillRequest) -> _Surroundings | None:
+def _parsed_context(request: InfillRequest) -> _ParsedContext | None:
     """Return the code around a hole; None without a grammar. For a hole in embedded code, only that code counts."""
-    left, right = request.beyond
+    left, right = request.wider_context
     before, after = left[-MORE_CHARS:] + request.prefix, request.suffix + right[:MORE_CHARS]
     embedded = region(before, after, request.language)
     if embedded is not None:
@@ -75,7 +75,7 @@ def _surroundings_of(request: InfillRequest) -> _Surroundings | None:
 
 
 @lru_cache(maxsize=4)
-def _parsed(before: str, after: str, language: str, *, cut: bool) -> _Surroundings | None:
+def _parsed(before: str, after: str, language: str, *, cut: bool) -> _ParsedContext | None:
     """Return the text on both sides. If it is `cut` from a document, start at a definition.
 
     A cut text may begin inside a docstring or an argument list, so that its parse means nothing. Starting at the first
@@ -83,7 +83,7 @@ def _parsed(before: str, after: str, language: str, *, cut: bool) -> _Surroundin
     """
     starts = language_named(language).code.starts if cut else None
     headers = [] if starts is None else [match.start() for match in starts.finditer(before)]
-    best: _Surroundings | None = None
+    best: _ParsedContext | None = None
     for start in dict.fromkeys([*headers[:1], *headers[-1:]] or [0]):
         found = _parsed_from(before[start:], after, language)
         if found is not None and (best is None or found.least < best.least):
@@ -93,12 +93,12 @@ def _parsed(before: str, after: str, language: str, *, cut: bool) -> _Surroundin
     return best
 
 
-def _parsed_from(before: str, after: str, language: str) -> _Surroundings | None:
+def _parsed_from(before: str, after: str, language: str) -> _ParsedContext | None:
     before = syntax.opened(before, language)
     tree = syntax.parse(before + PLACEHOLDER + after, language)
     if tree is None:
         return None
     least, sides = syntax.faults(tree), (syntax.to_bytes(before), syntax.to_bytes(after))
     if least:
-        least = min(least, _Surroundings(*sides, language, tree, least).faults_with(""))
-    return _Surroundings(*sides, language, tree, least)
+        least = min(least, _ParsedContext(*sides, language, tree, least).faults_with(""))
+    return _ParsedContext(*sides, language, tree, least)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from infill_engine.types import Draft, Proposal, Source
 
-UNREAD_LOGPROB = -1.5  # assumed for each retrieved token that no model has scored
+UNSCORED_LOGPROB = -1.5  # assumed for each retrieved token that no model has scored
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,16 +18,16 @@ class Proposals:
     proposals: list[Proposal] | None
     encode_ms: float = 0.0
     denoise_ms: float = 0.0
-    unread: bool = False
+    incomplete_context: bool = False
     user_message: str = ""
     final: bool = True
 
 
 def unscored(draft: Draft) -> Proposal:
     """Return a retrieved draft that no model has scored."""
-    return Proposal(draft.text, UNREAD_LOGPROB, 2 * UNREAD_LOGPROB, tokens=4, draft=draft, source=Source.RETRIEVAL)
+    return Proposal(draft.text, UNSCORED_LOGPROB, 2 * UNSCORED_LOGPROB, tokens=4, draft=draft, source=Source.RETRIEVAL)
 
 
-def unread(drafts: Sequence[Draft]) -> list[Proposal] | None:
+def unscored_drafts(drafts: Sequence[Draft]) -> list[Proposal] | None:
     """Retrieved drafts that no model has scored; None if there are none."""
     return [unscored(draft) for draft in drafts] or None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from infill_engine.budget.work import Costs, Job
 from infill_engine.sampling.proposals import Proposals
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
-from infill_engine.types import Draft, Hole, InfillRequest, Surroundings
+from infill_engine.types import Draft, Hole, InfillRequest, ProjectText
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Proposer(ABC):
         """Read what a later request nearby needs."""
         yield from ()
 
-    def index(self, surroundings: Surroundings) -> Iterator[None]:  # noqa: ARG002
+    def index(self, project_text: ProjectText) -> Iterator[None]:  # noqa: ARG002
         """Index the text around a document, for requests that name it; yields about every 2 ms."""
         return iter(())
 

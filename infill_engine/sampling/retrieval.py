@@ -1,7 +1,7 @@
 """Proposes the retrieved texts alone, where no model can serve. Does not import torch."""
 
 from infill_engine.budget.work import Costs, Job
-from infill_engine.sampling.proposals import Proposals, unread
+from infill_engine.sampling.proposals import Proposals, unscored_drafts
 from infill_engine.sampling.proposer import Capabilities, Proposer
 from infill_engine.types import Draft, Hole, InfillRequest
 
@@ -21,4 +21,4 @@ class Retrieval(Proposer):
     def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...]) -> Job[Proposals]:  # noqa: ARG002
         """Return the retrieved texts."""
         yield from ()
-        return Proposals(unread(drafts) or [])
+        return Proposals(unscored_drafts(drafts) or [])

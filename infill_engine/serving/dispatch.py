@@ -80,8 +80,8 @@ class Dispatch:
                     self._interrupt(lambda running: running.ends_for_text((client, message.document)))
                     self._queues.prefetch(Task(message, client, self.clock()))
                 case IndexProject() if self._state is not State.FAILED and not self._closed:
-                    if message.surroundings.name not in self._queues.indexing:
-                        self._queues.index(message.surroundings.name, Task(message))
+                    if message.project_text.name not in self._queues.indexing:
+                        self._queues.index(message.project_text.name, Task(message))
                 case DocumentChanged():
                     self._queues.end_search((client, message.document))
                     self._interrupt(lambda running: running.searches_in((client, message.document)))
@@ -200,11 +200,11 @@ class Dispatch:
             if deadline.remaining_ms() <= 0:
                 outcome = Answered(message.id, Answer(reason=Reason.DEADLINE))
             else:
-                watch = previewing(
+                observer = previewing(
                     lambda: work.previewed and not work.withdrawn,
                     lambda step, rows: self.send(CanvasPreview(message.id, step, rows), work),
                 )
-                outcome = Answered(message.id, engine.answer(message.request, deadline, watch))
+                outcome = Answered(message.id, engine.answer(message.request, deadline, observer))
         except Exception as fault:
             outcome = Failure(message.id, describe(fault))
         with self._changed:
@@ -233,7 +233,7 @@ class Dispatch:
         """
         if self._closed or work.document in self._queues.prefetching:
             return
-        if answer.unread:
+        if answer.incomplete_context:
             self._queues.prefetch_again(work)
         if (search := search_after(message, answer, self.clock())) is not None:
             self._queues.searching = Task(search, work.client, work.arrived)
@@ -243,15 +243,15 @@ class Dispatch:
 
         After the last piece, the last context is read again, because that text may now contribute to it.
         """
-        name, done = message.surroundings.name, object()
-        work.pieces = work.pieces or engine.index_project(message.surroundings)
+        name, done = message.project_text.name, object()
+        work.pieces = work.pieces or engine.index_project(message.project_text)
         is_indexed = next(work.pieces, done) is done
         with self._changed:
             if self._closed:
                 return
             if not is_indexed:
                 self._queues.index(name, work)
-            elif self._last_read is not None and self._last_read.surroundings == name:
+            elif self._last_read is not None and self._last_read.project_text == name:
                 self._queues.prefetch_again(self._last_read)
 
     def _file(self, task: Task) -> None:

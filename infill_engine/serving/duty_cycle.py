@@ -8,16 +8,16 @@ import psutil
 
 from infill_engine.budget.deadline import Clock, now
 
-SHARE, WINDOW_SECONDS = 0.25, 10.0
+SHARE, PERIOD_SECONDS = 0.25, 10.0
 
 
 @dataclass(slots=True)
 class DutyCycle:
-    """Allows computing for a `share` of every window. Unused time is kept for one window at most (a token bucket)."""
+    """Allows computing for a `share` of every period. Unused time is kept for one period at most (a token bucket)."""
 
     clock: Clock = now
     share: float = SHARE
-    window_seconds: float = WINDOW_SECONDS
+    period_seconds: float = PERIOD_SECONDS
     _left: float = field(init=False)  # seconds of computing, at the time `_since`
     _since: float = field(init=False)
 
@@ -26,7 +26,7 @@ class DutyCycle:
 
     @property
     def _most(self) -> float:
-        return self.share * self.window_seconds
+        return self.share * self.period_seconds
 
     def left_seconds(self) -> float:
         """Return the seconds that may be spent now; 0 on battery, if the system reports that."""

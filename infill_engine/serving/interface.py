@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
 from infill_engine.budget.deadline import Deadline
-from infill_engine.budget.work import Watch
+from infill_engine.budget.work import Observer
 from infill_engine.errors import InfillError
 from infill_engine.serving.protocol import State, Status
 from infill_engine.settings import WindowSettings
 from infill_engine.stderr import say
-from infill_engine.types import Answer, Eagerness, InfillRequest, Level, Surroundings
+from infill_engine.types import Answer, Eagerness, InfillRequest, Level, ProjectText
 
 
 class EngineLike(Protocol):
@@ -30,13 +30,13 @@ class EngineLike(Protocol):
     @property
     def levels(self) -> Mapping[Eagerness, Level]: ...
 
-    def answer(self, request: InfillRequest, deadline: Deadline, watch: Watch | None = None) -> Answer: ...
+    def answer(self, request: InfillRequest, deadline: Deadline, observer: Observer | None = None) -> Answer: ...
 
     def continue_search(self, request: InfillRequest, deadline: Deadline, *, awaited: bool) -> Iterator[Answer]: ...
 
     def prefetch(self, request: InfillRequest, deadline: Deadline) -> None: ...
 
-    def index_project(self, surroundings: Surroundings) -> Iterator[None]: ...
+    def index_project(self, project_text: ProjectText) -> Iterator[None]: ...
 
     def probe(self) -> Callable[[], None] | None:
         """Return a function that runs a small fixed pass and changes nothing; None if nothing is computed here."""

@@ -174,7 +174,7 @@ class _Writer:
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
         self._frames: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._unread = 0
+        self._queued_bytes = 0
         self._lock = threading.Lock()
         threading.Thread(target=self._run, name="writer", daemon=True).start()
 
@@ -182,8 +182,8 @@ class _Writer:
         """Queue a message. Disconnect a client that does not read."""
         frame = encode(message)
         with self._lock:
-            self._unread += len(frame)
-            too_much = self._unread > MOST_QUEUED_BYTES
+            self._queued_bytes += len(frame)
+            too_much = self._queued_bytes > MOST_QUEUED_BYTES
         if too_much:
             with contextlib.suppress(OSError):
                 self._connection.shutdown(socket.SHUT_RDWR)
@@ -199,4 +199,4 @@ class _Writer:
             while (frame := self._frames.get()) is not None:
                 self._connection.sendall(frame)
                 with self._lock:
-                    self._unread -= len(frame)
+                    self._queued_bytes -= len(frame)

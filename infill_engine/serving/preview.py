@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from math import exp
 from typing import TYPE_CHECKING, cast
 
-from infill_engine.budget.work import PassState, Watch
+from infill_engine.budget.work import Observer, PassState
 from infill_engine.sampling.trunk.tree_nodes import TextPiece, TreeStep
 from infill_engine.serving.protocol import PreviewRow
 from infill_engine.types import Source
@@ -26,11 +26,11 @@ NEVER = -1e4
 _Slot = tuple[int | None, str, float]  # token if any, state, natural logarithm of its probability
 
 
-def previewing(wanted: Callable[[], bool], show: Callable[[int, Rows], None]) -> Watch:
+def previewing(wanted: Callable[[], bool], show: Callable[[int, Rows], None]) -> Observer:
     """Return a callback for `Engine.answer` that passes the canvas after every step to `show`, while it is `wanted`."""
     retrieved: frozenset[int] = frozenset()
 
-    def watch(passed: PassState) -> None:
+    def observe(passed: PassState) -> None:
         nonlocal retrieved
         if isinstance(passed.state, TreeStep):
             if wanted():
@@ -45,7 +45,7 @@ def previewing(wanted: Callable[[], bool], show: Callable[[int, Rows], None]) ->
             show(0, _rows(family, step, retrieved, _laid_out))
         show(step.number, _rows(family, step, retrieved, _as_it_stands))
 
-    return watch
+    return observe
 
 
 def _text_row(pieces: Sequence[TextPiece]) -> PreviewRow:

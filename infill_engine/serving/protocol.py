@@ -22,9 +22,9 @@ import msgspec
 
 from infill_engine.errors import WorkerError
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
-from infill_engine.types import Answer, Eagerness, InfillRequest, Level, Source, Surroundings
+from infill_engine.types import Answer, Eagerness, InfillRequest, Level, ProjectText, Source
 
-PROTOCOL = 8  # of a shared engine and its clients; part of the name of its socket
+PROTOCOL = 9  # of a shared engine and its clients; part of the name of its socket
 MAX_FRAME_BYTES = 8 * 1024 * 1024
 MOST_CANDIDATES, MOST_HOLES, MOST_DRAFTS, MOST_EDITS = 64, 1024, 1024, 64  # of one request
 _LENGTH = struct.Struct(">I")
@@ -85,7 +85,7 @@ class Prefetch(_Message, frozen=True, tag="prefetch"):
 class IndexProject(_Message, frozen=True, tag="index_project"):
     """Index this text when there is no other work; requests will name it. Gets no answer."""
 
-    surroundings: Surroundings
+    project_text: ProjectText
 
 
 class DocumentChanged(_Message, frozen=True, tag="document_changed"):

@@ -77,9 +77,9 @@ class Task:
         return isinstance(self.message, Infill) and self.message.background
 
     @property
-    def surroundings(self) -> str:
+    def project_text(self) -> str:
         """The name of the text around the document that the work reads; "" if there is none."""
-        return self.message.request.surroundings if isinstance(self.message, Infill | Prefetch) else ""
+        return self.message.request.project_text if isinstance(self.message, Infill | Prefetch) else ""
 
     def gives_way_to(self, newer: "Task") -> bool:
         """Return whether this ends for a newer infill. Other documents' infills and indexing do not."""

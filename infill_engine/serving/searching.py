@@ -18,7 +18,7 @@ def search_after(message: Infill, answer: Answer, time: float) -> ContinueSearch
 
     One without candidates goes on only if the user would still see what it finds.
     """
-    if not message.late and (answer.unread or not answer.candidates):
+    if not message.late and (answer.incomplete_context or not answer.candidates):
         return None
     shown = any(candidate.confidence >= answer.show_from for candidate in answer.candidates)
     urgent = bool(message.late) and not shown

@@ -78,7 +78,7 @@ class SharedEngine:
             client = next(self._numbers)
             self._clients[client] = send
             self.was_joined = True
-            self.log("window joined", window=client, windows=len(self._clients))
+            self.log("client joined", client=client, clients=len(self._clients))
             send(self.status)
             if self.moved:
                 send(Moved())
@@ -89,7 +89,7 @@ class SharedEngine:
         with self._lock:
             self._clients.pop(client, None)
             self.left_at = self.clock()
-            self.log("window left", window=client, windows=len(self._clients))
+            self.log("client left", client=client, clients=len(self._clients))
         self.dispatch.forget(client)
 
     def receive(self, client: int, message: Message) -> None:
@@ -115,7 +115,7 @@ class SharedEngine:
         """Tell all clients, and those that still come, that another process has the socket."""
         with self._lock:
             self.moved = True
-            self.log("moved", windows=len(self._clients))
+            self.log("moved", clients=len(self._clients))
             for send in self._clients.values():
                 send(Moved())
 
@@ -177,12 +177,12 @@ class SharedEngine:
     def _count(self, message: Answered | Failure, task: Task) -> None:
         ms = round(1000 * (self.clock() - task.arrived), 2)
         if isinstance(message, Failure):
-            self.log("failure", window=task.client, ms=ms, sentence=message.message)
+            self.log("failure", client=task.client, ms=ms, sentence=message.message)
             return
         answer = message.answer
         self.log(
             "answer",
-            window=task.client,
+            client=task.client,
             ms=ms,
             candidates=len(answer.candidates),
             reason=answer.reason,

@@ -121,8 +121,8 @@ def _opened(line: Line) -> Iterator[Variant]:
         if closing not in line.scan.closed:
             continue
         for number, (start, _) in enumerate(line.tokens):
-            apart = line.text[:start][-1:].isspace() or line.token(number)[0] in QUOTES
-            called = apart and line.is_operand(number - 1) and begins_operand(line.token(number))
+            spaced = line.text[:start][-1:].isspace() or line.token(number)[0] in QUOTES
+            called = spaced and line.is_operand(number - 1) and begins_operand(line.token(number))
             empty = line.token(number) == closing and (line.deeper or _MEMBER.search(line.text[:start]) is not None)
             base = 0.0 if called else 0.5 if empty and opening == "(" else 2
             left = line.text[:start].rstrip() if called and opening == "(" else line.text[:start]
@@ -192,13 +192,13 @@ def _parted(line: Line) -> Iterator[Variant]:
         inner = line.inner(end)
         if not ends_operand(left) or (right and not begins_operand(right)):
             continue
-        apart = 0 if not right or line.tokens[number + 1][0] > end else 1
+        spacing = 0 if not right or line.tokens[number + 1][0] > end else 1
         if inner or (right not in keywords and line.is_operand(number)):
             base = 2.0 if inner in ("(", "[") or not right else 3 if inner == "{" else 4
-            yield Variant(_put(line, end, ","), base + apart + 1 - line.later(end))
+            yield Variant(_put(line, end, ","), base + spacing + 1 - line.later(end))
         if right:
             for sign, base in _signs(line, end, left, right):
-                yield Variant(_put(line, end, sign), base + apart + 1 - line.later(end))
+                yield Variant(_put(line, end, sign), base + spacing + 1 - line.later(end))
 
 
 def _signs(line: Line, at: int, left: str, right: str) -> Iterator[tuple[str, float]]:

@@ -21,11 +21,11 @@ EVIDENT = 2.0  # the largest cost in a line in which no error begins
 SLACK = 0.5  # the largest difference to the cheapest repair
 
 
-def repairs(before: str, line: str, after: str, language: str, *, near: bool = True) -> list[str]:
+def repairs(before: str, line: str, after: str, language: str, *, error_in_line: bool = True) -> list[str]:
     """Return repairs of a broken line, best first; empty if no single token repairs it.
 
-    `before` and `after` are the lines around it. `near` says that an error begins in the line. If none does, a repair
-    may only insert a token that is clearly missing.
+    `before` and `after` are the lines around it. `error_in_line` says that an error begins in the line. If none does, a
+    repair may only insert a token that is clearly missing.
     """
     tree = None if len(line) > LONGEST else syntax.parse(before + line + after, language)
     if tree is None or not tree.root_node.has_error:
@@ -35,13 +35,13 @@ def repairs(before: str, line: str, after: str, language: str, *, near: bool = T
     found: list[tuple[int, float, str]] = []
     tried = sorted(variants(Line.of(line, after, language)), key=lambda each: each.cost)
     for variant in tried[:MOST_TRIED]:
-        if not near and variant.cost > EVIDENT:
+        if not error_in_line and variant.cost > EVIDENT:
             break
         if found and variant.cost > min(found)[1] + SLACK and min(found)[0] == 0:
             break
-        mended = syntax.refilled(tree, left, line, variant.text, right, language)
+        repaired = syntax.refilled(tree, left, line, variant.text, right, language)
         end = len(left) + len(syntax.to_bytes(variant.text))
-        rest = now if mended is None else _broken(mended, len(left), end)
+        rest = now if repaired is None else _broken(repaired, len(left), end)
         shrunk = not now.begins and rest.faults == now.faults and rest.size < now.size and variant.cost <= EVIDENT
         if rest.faults < now.faults or shrunk:
             found.append((rest.faults, variant.cost, variant.text))

@@ -15,7 +15,7 @@ from infill_engine.serving.interface import EngineLike
 from infill_engine.serving.starting import load_local, load_remote
 from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.text.syntax import parser_for
-from infill_engine.types import Answer, Surroundings
+from infill_engine.types import Answer, ProjectText
 from lsp_server.cli.place import Opened
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.project.text import project_of, read_around
@@ -24,7 +24,7 @@ from lsp_server.settings.schema import ServerSettings
 from lsp_server.suggestions.request import build_request
 
 if TYPE_CHECKING:
-    from infill_engine.budget.work import Watch
+    from infill_engine.budget.work import Observer
 
 READ_SECONDS = 10.0  # enough for a whole prompt on a busy machine
 
@@ -58,7 +58,7 @@ def ask(
     engine: EngineLike,
     opened: Opened,
     settings: ServerSettings,
-    watch: "Watch | None" = None,
+    observer: "Observer | None" = None,
     *,
     read_before: bool = False,
 ) -> Asked:
@@ -67,7 +67,9 @@ def ask(
     The engine reads the text around it within the budget, or beforehand with `read_before`, as in an editor.
     """
     parser_for(opened.snapshot.language)  # a running server has loaded the grammar
-    project = _project_near(opened.snapshot, settings)  # a running server has read this, and its worker has counted it
+    project = _project_text_around(
+        opened.snapshot, settings
+    )  # a running server has read this, and its worker has counted it
     outline_of_other(project.text, opened.snapshot.language)
     deque(engine.index_project(project), maxlen=0)
     began = now()
@@ -76,7 +78,7 @@ def ask(
     if read_before:
         engine.prefetch(request, Deadline(now() + READ_SECONDS))
         began = now()
-    answer = engine.answer(request, Deadline(began + settings.budget_ms / 1000), watch)
+    answer = engine.answer(request, Deadline(began + settings.budget_ms / 1000), observer)
     elapsed_ms = (now() - began) * 1000
     return Asked(answer, settings.budget_ms, elapsed_ms, engine.name, engine.device)
 
@@ -86,7 +88,7 @@ def _path_in_project(snapshot: Snapshot) -> str:
     return path_in_project(snapshot.uri, (str(root),)) if root else ""
 
 
-def _project_near(snapshot: Snapshot, settings: ServerSettings) -> Surroundings:
+def _project_text_around(snapshot: Snapshot, settings: ServerSettings) -> ProjectText:
     path = Path(path_of(snapshot.uri))
     root = project_of(path)
-    return read_around(path, snapshot.language, root, settings.excludes) if root else Surroundings()
+    return read_around(path, snapshot.language, root, settings.excludes) if root else ProjectText()

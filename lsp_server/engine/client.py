@@ -30,7 +30,7 @@ from infill_engine.serving.protocol import (
     State,
     Status,
 )
-from infill_engine.types import Answer, InfillRequest, Reason, Surroundings
+from infill_engine.types import Answer, InfillRequest, ProjectText, Reason
 from lsp_server.engine.link import Command, Link, worker_command
 from lsp_server.engine.requests import EngineRequest, OnLate, OnPreview, RequestTable
 from lsp_server.engine.supervisor import WorkerProcess
@@ -110,7 +110,7 @@ class EngineClient:
         pending.waiting += 1
         pending.on_late = on_late or pending.on_late
         if on_preview is not None:
-            self._watch(pending, on_preview)
+            self._request_previews(pending, on_preview)
         try:
             return await self._answer_by(due, pending)
         finally:
@@ -155,10 +155,10 @@ class EngineClient:
         if self._prefetched != prefetched and self._send(Prefetch(document, request)):
             self._prefetched = prefetched
 
-    def index_project(self, surroundings: Surroundings) -> None:
+    def index_project(self, project_text: ProjectText) -> None:
         """Have the worker index a text that requests will name, if it can use it. Repeated for every new worker."""
-        if surroundings.text and self.status.state is State.READY and self.status.window.surroundings:
-            self._send(IndexProject(surroundings))
+        if project_text.text and self.status.state is State.READY and self.status.window.project_text:
+            self._send(IndexProject(project_text))
 
     def _join_or_send(
         self, document: str, request: InfillRequest, due: float, *, speculative: bool = False
@@ -204,7 +204,7 @@ class EngineClient:
         """Return why a request could not be sent."""
         return Answer(reason=Reason.LOADING if self.status.state is State.LOADING else Reason.WORKER_FAILED)
 
-    def _watch(self, pending: EngineRequest, on_preview: OnPreview) -> None:
+    def _request_previews(self, pending: EngineRequest, on_preview: OnPreview) -> None:
         pending.on_preview.append(on_preview)
         if not pending.previewed and not pending.answer.done():
             pending.previewed = pending.link.send(SendPreviews(pending.id))

@@ -45,7 +45,7 @@ async def code_action(session: Session, params: types.CodeActionParams, arrived:
     try:
         targets = _targets(session, snapshot, params)
         if not asked:
-            targets = Targets(tuple(target for target in targets.found if target.fixes and not target.apart))
+            targets = Targets(tuple(target for target in targets.found if target.fixes and not target.error_elsewhere))
         chosen = [target for target in targets.found if kind_of(target) in wanted]
         if not asked:
             return [_later(session, snapshot, target, params) for target in chosen]

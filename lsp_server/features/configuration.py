@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from lsprotocol import types
 
 from lsp_server.project.excludes import bad_patterns
-from lsp_server.project.text import ProjectText
+from lsp_server.project.text import ProjectTexts
 from lsp_server.session import Session
 from lsp_server.settings.file import over, read_file
 from lsp_server.settings.schema import SECTION, SETTINGS, Fallback, read_settings
@@ -67,7 +67,7 @@ async def apply_options(session: Session, told: object) -> None:
     workspace = session.workspace
     before, workspace.settings = workspace.settings, settings
     if settings.excludes != before.excludes:
-        workspace.project = ProjectText()
+        workspace.project = ProjectTexts()
     session.engine.takes_late = session.client.can.takes_late_answers and settings.late_answers
     if not session.client.initialized:
         return

@@ -11,12 +11,12 @@ from cachetools import LRUCache, TTLCache
 
 from infill_engine.budget.deadline import now
 from infill_engine.context.drafts.renamed_match import outline_of_other
-from infill_engine.context.surroundings import joined
+from infill_engine.context.project_text import joined
 from infill_engine.serving.protocol import State, Status
 from infill_engine.settings import WindowSettings
 from infill_engine.stderr import say
 from infill_engine.text.languages import language_of, related
-from infill_engine.types import Answer, InfillRequest, Reason, Surroundings
+from infill_engine.types import Answer, InfillRequest, ProjectText, Reason
 from lsp_server.documents.snapshots import Documents, Snapshot, split_lines
 from lsp_server.engine import model_choice
 from lsp_server.engine.client import EngineClient
@@ -32,7 +32,7 @@ from lsp_server.suggestions.request import build_request
 
 REPLY_SECONDS = 0.003  # reserved for turning the answer into a response and sending it
 MOST_AT_ONCE = 48  # questions that the engine has; it refuses more than 64 of one client
-KEPT_SURROUNDINGS = 6  # as many as an engine keeps
+KEPT_PROJECT_TEXTS = 6  # as many as an engine keeps
 AGAIN_SECONDS, REMEMBERED = 2.0, 256  # within which, and of how many, an equal sampled question gets the next candidate
 
 
@@ -44,7 +44,7 @@ class Completer:
     settings: ServerSettings
     _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_AT_ONCE))
     _waiting: Counter[str] = field(default_factory=Counter)  # by document
-    _sent: LRUCache[str, None] = field(default_factory=lambda: LRUCache(KEPT_SURROUNDINGS))  # surroundings, by name
+    _sent: LRUCache[str, None] = field(default_factory=lambda: LRUCache(KEPT_PROJECT_TEXTS))  # project texts, by name
     _languages: DocumentLanguages = field(default_factory=DocumentLanguages)
     _turns: TTLCache[str, int] = field(default_factory=lambda: TTLCache(REMEMBERED, AGAIN_SECONDS))
 
@@ -106,7 +106,7 @@ class Completer:
     async def _answer(self, question: Question, snapshot: Snapshot, due: float) -> Answer:
         try:
             async with asyncio.timeout(max(0.0, due - now())):
-                project = await self._surroundings(question, snapshot)
+                project = await self._project_text(question, snapshot)
                 if not question.candidates:
                     return Answer()
                 await self._slots.acquire()
@@ -130,7 +130,7 @@ class Completer:
                 del self._waiting[document]
                 self.engine.forget(document)
 
-    async def _surroundings(self, question: Question, snapshot: Snapshot) -> Surroundings:
+    async def _project_text(self, question: Question, snapshot: Snapshot) -> ProjectText:
         """Return the pieces that may be used, as the text around the document. The engine is sent it once."""
         text = question.before + question.after
         alike = related(snapshot.language)
@@ -141,7 +141,7 @@ class Completer:
             and (language_of(path) or snapshot.language) in alike
             and not is_excluded(_uri(path), self.settings.excludes, ())
         )
-        found = joined(used) if self.settings.search_project else Surroundings()
+        found = joined(used) if self.settings.search_project else ProjectText()
         if found.text and found.name not in self._sent:
             self._sent[found.name] = None
             self.engine.index_project(found)
@@ -158,7 +158,7 @@ class Completer:
 
 
 def _request(
-    question: Question, snapshot: Snapshot, settings: ServerSettings, project: Surroundings, window: WindowSettings
+    question: Question, snapshot: Snapshot, settings: ServerSettings, project: ProjectText, window: WindowSettings
 ) -> InfillRequest:
     wanted = min(max(question.candidates, settings.candidates), MOST_CANDIDATES)
     path = "" if question.path.startswith(("/", "file:")) else question.path

@@ -1,7 +1,7 @@
 """The text of the project's other files, joined into one text that is searched for drafts.
 
 The continuation of a line often exists in a file that is not open. The files nearest to a document are read from disk
-in the background when it is opened, and again when the text has become stale. Until then there is no text.
+in the background when it is opened, and again when the text is out of date. Until then there is no text.
 """
 
 import asyncio
@@ -14,38 +14,38 @@ from pathlib import Path, PurePosixPath
 from cachetools import LRUCache
 
 from infill_engine.context.drafts.renamed_match import outline_of_other
-from infill_engine.context.surroundings import joined, nearest_first
+from infill_engine.context.project_text import joined, nearest_first
 from infill_engine.errors import InputError
 from infill_engine.text.languages import all_entries, language_of, related
-from infill_engine.types import Surroundings
+from infill_engine.types import ProjectText
 from lsp_server.project.excludes import is_excluded
 from lsp_server.project.files import MOST_LISTED, listed, read_source
 from lsp_server.protocol.uris import path_of, root_of
 
 OLD_SECONDS = 300.0
-DOCUMENTS = 6  # documents whose surroundings are kept
+DOCUMENTS = 6  # documents whose project texts are kept
 
 
 @dataclass(slots=True)
 class _Read:
     """The text that was read (empty during the first read) and when the read started or finished."""
 
-    surroundings: Surroundings
+    project_text: ProjectText
     since: float
 
 
-class ProjectText:
-    """The surroundings of the few most recently requested documents."""
+class ProjectTexts:
+    """The project texts of the few most recently requested documents."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._known: LRUCache[str, _Read] = LRUCache(DOCUMENTS)
         self._one_at_a_time = asyncio.Lock()  # an editor may open a whole window of documents at once
 
-    def near(self, uri: str) -> Surroundings:
+    def around(self, uri: str) -> ProjectText:
         """Return the files around a document, without text if they have not been read yet."""
         known = self._known.get(path_of(uri))
-        return Surroundings() if known is None else known.surroundings
+        return ProjectText() if known is None else known.project_text
 
     def is_due(self, uri: str) -> bool:
         """Return whether `read` should be called."""
@@ -53,13 +53,13 @@ class ProjectText:
         return known is None or self._clock() - known.since > OLD_SECONDS
 
     def forget(self, uri: str) -> None:
-        """Drop the surroundings of a closed document, which may be megabytes."""
+        """Drop the project text of a closed document, which may be megabytes."""
         self._known.pop(path_of(uri), None)
 
     async def read(self, uri: str, language: str, roots: Iterable[str], excludes: tuple[str, ...]) -> None:
-        """Read the files around a document. A document outside all workspace folders has no surroundings."""
+        """Read the files around a document. A document outside all workspace folders has no project text."""
         path = path_of(uri)
-        self._known[path] = _Read(self.near(uri), self._clock())
+        self._known[path] = _Read(self.around(uri), self._clock())
         root = root_of(path, roots)
         if root is not None:
             async with self._one_at_a_time:
@@ -71,7 +71,7 @@ class ProjectText:
                 self._known[path] = _Read(found, self._clock())
 
 
-def read_around(document: Path, language: str, root: Path, excludes: tuple[str, ...]) -> Surroundings:
+def read_around(document: Path, language: str, root: Path, excludes: tuple[str, ...]) -> ProjectText:
     """Read the files under `root` nearest to `document`, excluding itself, in its `language` or one searched with it.
 
     Folders that cannot be read contribute no text.
@@ -81,10 +81,10 @@ def read_around(document: Path, language: str, root: Path, excludes: tuple[str, 
     try:
         paths = [path for path, _ in zip(listed(root, skipped), range(MOST_LISTED), strict=False)]
     except InputError:
-        return Surroundings()
+        return ProjectText()
     alike = related(language)
-    near = nearest_first(own, (path for path in paths if path != own and language_of(path.name) in alike))
-    allowed = (path for path in near if not is_excluded((root / path).as_uri(), excludes, (str(root),)))
+    nearest = nearest_first(own, (path for path in paths if path != own and language_of(path.name) in alike))
+    allowed = (path for path in nearest if not is_excluded((root / path).as_uri(), excludes, (str(root),)))
     read = ((str(path), read_source(root / path, skipped)) for path in allowed)
     return joined((path, text) for path, text in read if text is not None)
 

@@ -71,8 +71,8 @@ class Prefetcher:
         snapshots = workspace.documents.snapshots()
         if snapshots and not engine.worker.deaths:  # the text may have killed the last worker
             self._prefetch(min(snapshots, key=self._is_elsewhere))
-        near = (workspace.project.near(snapshot.uri) for snapshot in snapshots)
-        for files in {each.name: each for each in near}.values():  # cells of a notebook share theirs
+        texts = (workspace.project.around(snapshot.uri) for snapshot in snapshots)
+        for files in {each.name: each for each in texts}.values():  # cells of a notebook share theirs
             engine.index_project(files)
 
     def read_project(self, snapshot: Snapshot) -> None:
@@ -84,7 +84,7 @@ class Prefetcher:
     async def _read_project(self, snapshot: Snapshot) -> None:
         workspace = self.requests.workspace
         await workspace.project.read(snapshot.uri, snapshot.language, workspace.roots, workspace.settings.excludes)
-        self.requests.engine.index_project(workspace.project.near(snapshot.uri))
+        self.requests.engine.index_project(workspace.project.around(snapshot.uri))
         if (newest := workspace.documents.get(snapshot.uri)) is not None:
             self._prefetch(newest)  # its context refers to the current text
 

@@ -10,7 +10,7 @@ from infill_engine.context.window import window_at
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.text.embedded import language_at
 from infill_engine.text.languages import related
-from infill_engine.types import Gap, Hole, HoleKind, InfillRequest, Surroundings
+from infill_engine.types import Gap, Hole, HoleKind, InfillRequest, ProjectText
 from lsp_server.documents.snapshots import Snapshot, text_between
 from lsp_server.protocol.positions import Place
 from lsp_server.settings.schema import ServerSettings
@@ -19,8 +19,8 @@ BEFORE_CHARS = 100_000  # of this file before the cursor, searched for drafts
 AFTER_CHARS = 50_000
 OTHER_CHARS = 40_000  # of every other open file
 OTHER_FILES = 4
-BEYOND_CHARS = 20_000  # of this file on either side, sent to the engine to count words in
-NO_SURROUNDINGS = Surroundings()
+WIDER_CONTEXT_CHARS = 20_000  # of this file on either side, sent to the engine to count words in
+NO_PROJECT_TEXT = ProjectText()
 SPARE_LINES = 2  # by which an alternative may be longer
 LEAST_BLOCK_LINES = 4  # that an alternative to a block may have
 LINES_AT_ONCE = 512  # joined at a time, until there are enough characters
@@ -31,7 +31,7 @@ def build_request(
     place: Place,
     settings: ServerSettings,
     others: Iterable[Snapshot] = (),
-    project: Surroundings = NO_SURROUNDINGS,
+    project: ProjectText = NO_PROJECT_TEXT,
     window: WindowSettings = USUAL_WINDOW,
     path: str = "",
 ) -> InfillRequest:
@@ -50,7 +50,7 @@ def build_request(
     before, after = _sides(lines, place)
     sources = [before, after, *_other_files(snapshot, others), project.text]
     drafts = find_drafts(prefix, suffix, sources, hole, language_at(prefix, suffix, snapshot.language))
-    beyond = _beyond(before, after, prefix, suffix)
+    wider_context = _wider_context(before, after, prefix, suffix)
     return InfillRequest(
         prefix,
         suffix,
@@ -60,7 +60,7 @@ def build_request(
         settings.candidates,
         project.name,
         settings.show_from,
-        beyond,
+        wider_context,
         path,
     )
 
@@ -69,14 +69,16 @@ def build_context(
     snapshot: Snapshot,
     place: Place,
     window: WindowSettings = USUAL_WINDOW,
-    project: Surroundings = NO_SURROUNDINGS,
+    project: ProjectText = NO_PROJECT_TEXT,
     path: str = "",
 ) -> InfillRequest:
     """Build the context for the engine to prefetch around `place`. The hole does not matter yet."""
     lines, (row, column) = snapshot.lines, place
     prefix, suffix = window_at(lines, row, column, window)
-    beyond = _beyond(*_sides(lines, place), prefix, suffix)
-    return InfillRequest(prefix, suffix, snapshot.language, surroundings=project.name, beyond=beyond, path=path)
+    wider_context = _wider_context(*_sides(lines, place), prefix, suffix)
+    return InfillRequest(
+        prefix, suffix, snapshot.language, project_text=project.name, wider_context=wider_context, path=path
+    )
 
 
 def build_rewrite(
@@ -84,13 +86,13 @@ def build_rewrite(
     spans: Sequence[tuple[Place, Place]],
     candidates: int,
     window: WindowSettings = USUAL_WINDOW,
-    project: Surroundings = NO_SURROUNDINGS,
+    project: ProjectText = NO_PROJECT_TEXT,
     path: str = "",
     *,
     several_lines: bool = False,
     repeats: bool = False,
 ) -> InfillRequest:
-    """Build the request for alternatives to the text of `spans`, which are sorted and apart.
+    """Build the request for alternatives to the text of `spans`, which are sorted and disjoint.
 
     `several_lines`: the text may have several lines, even if it has one now. `repeats`: all spans get the same text.
     """
@@ -113,7 +115,7 @@ def build_rewrite(
         (),
         candidates,
         project.name,
-        beyond=_beyond(before, after, prefix, suffix),
+        wider_context=_wider_context(before, after, prefix, suffix),
         path=path,
         gaps=tuple(gaps),
         replaced=texts,
@@ -127,9 +129,9 @@ def _hole_instead_of(text: str, prefix: str, suffix: str, language: str, *, seve
     return replace(hole, kind=HoleKind.BLOCK, max_lines=max(LEAST_BLOCK_LINES, rows + SPARE_LINES))
 
 
-def _beyond(before: str, after: str, prefix: str, suffix: str) -> tuple[str, str]:
+def _wider_context(before: str, after: str, prefix: str, suffix: str) -> tuple[str, str]:
     """Return the text outside the windows on both sides of the cursor, limited to what is sent."""
-    return before[: len(before) - len(prefix)][-BEYOND_CHARS:], after[len(suffix) :][:BEYOND_CHARS]
+    return before[: len(before) - len(prefix)][-WIDER_CONTEXT_CHARS:], after[len(suffix) :][:WIDER_CONTEXT_CHARS]
 
 
 def _sides(lines: tuple[str, ...], place: Place) -> tuple[str, str]:
@@ -140,8 +142,8 @@ def _sides(lines: tuple[str, ...], place: Place) -> tuple[str, str]:
 
 def _other_files(snapshot: Snapshot, others: Iterable[Snapshot]) -> Iterator[str]:
     alike = related(snapshot.language)
-    near = (other for other in others if other.language in alike and other.uri != snapshot.uri)
-    for other, _ in zip(near, range(OTHER_FILES), strict=False):
+    related_documents = (other for other in others if other.language in alike and other.uri != snapshot.uri)
+    for other, _ in zip(related_documents, range(OTHER_FILES), strict=False):
         yield _from(other.lines, 0, "", OTHER_CHARS)
 
 

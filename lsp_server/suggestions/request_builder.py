@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from infill_engine.settings import WindowSettings
-from infill_engine.types import InfillRequest, Reason, Surroundings
+from infill_engine.types import InfillRequest, ProjectText, Reason
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.engine.client import EngineClient
 from lsp_server.protocol.positions import Place
@@ -22,7 +22,7 @@ class _Around:
 
     text: Snapshot
     top: int
-    project: Surroundings
+    project: ProjectText
     path: str
     window: WindowSettings
 
@@ -102,6 +102,6 @@ class RequestBuilder:
     def _around(self, snapshot: Snapshot) -> _Around:
         workspace = self.workspace
         text, top = workspace.notebooks.around(snapshot, workspace.settings.allows_language)
-        project = workspace.project.near(snapshot.uri) if workspace.settings.search_project else Surroundings()
+        project = workspace.project.around(snapshot.uri) if workspace.settings.search_project else ProjectText()
         path = path_in_project(snapshot.uri, workspace.roots)
         return _Around(text, top, project, path, self.engine.status.window)

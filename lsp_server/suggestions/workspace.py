@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from lsp_server.documents.notebooks import Notebooks
 from lsp_server.documents.snapshots import Documents
-from lsp_server.project.text import ProjectText
+from lsp_server.project.text import ProjectTexts
 from lsp_server.settings.schema import ServerSettings
 
 
@@ -16,7 +16,7 @@ class Workspace:
     roots: tuple[str, ...] = ()
     documents: Documents = field(default_factory=Documents)
     notebooks: Notebooks = field(init=False)
-    project: ProjectText = field(default_factory=ProjectText)
+    project: ProjectTexts = field(default_factory=ProjectTexts)
 
     def __post_init__(self) -> None:
         self.notebooks = Notebooks(self.documents)

@@ -27,8 +27,8 @@ from infill_engine.types import Answer, Candidate
 from tests.toy_engine import ToyEngine
 
 class Recorder(ToyEngine):
-    window = WindowSettings(surroundings=True)
-    def answer(self, request, deadline, watch):
+    window = WindowSettings(project_text=True)
+    def answer(self, request, deadline, observer):
         if "fail_here" in request.prefix:
             raise ValueError(request.prefix)
         return Answer((Candidate("recorded()", 0.5),))

@@ -9,13 +9,13 @@ from pathlib import PurePosixPath
 
 from cachetools import LRUCache
 
+from infill_engine.context.project_text import joined, nearest_first
 from infill_engine.context.retrieval import Retriever
-from infill_engine.context.surroundings import joined, nearest_first
 from infill_engine.models.trunk.prompt import TrunkVocabulary, build_head, fitting
 from infill_engine.types import InfillRequest
 from train.trunk.data import HeadOf, no_head
 
-FAR_CHARS = 20_000  # of the file on either side of the window, as in a request
+WIDER_CONTEXT_CHARS = 20_000  # of the file on either side of the window, as in a request
 UNSEEN_CHARS = 500  # below the window that may be the suffix of a hole
 SHOWN_CHARS = 1_600  # above a hole, which a request sends as its prefix
 RETRIEVERS = 24  # packages whose file indexes are kept
@@ -57,9 +57,11 @@ class Heads:
             text, below = file.text, end + UNSEEN_CHARS
             line_end = text.find("\n", at)
             suffix = text[line_end:below] if 0 <= line_end < below else ""
-            beyond = text[max(start - FAR_CHARS, 0) : start], text[below : below + FAR_CHARS]
+            wider_context = text[max(start - WIDER_CONTEXT_CHARS, 0) : start], text[below : below + WIDER_CONTEXT_CHARS]
             prefix = text[max(start, at - SHOWN_CHARS) : at]
-            request = InfillRequest(prefix, suffix, file.language, surroundings=name, beyond=beyond, path=file.path)
+            request = InfillRequest(
+                prefix, suffix, file.language, project_text=name, wider_context=wider_context, path=file.path
+            )
             snippets = retriever.retrieve_anew(request, partial(fitting, self._vocabulary))
             return build_head(self._vocabulary, file.path, snippets)
 
@@ -70,8 +72,8 @@ class Heads:
         if key not in self._retrievers:
             own, package = PurePosixPath(file.path), self._packages[file.package, file.language]
             others = nearest_first(own, (path for path in package if path != own))
-            surroundings = joined((str(path), package[path]) for path in others)
+            project_text = joined((str(path), package[path]) for path in others)
             retriever = Retriever()
-            deque(retriever.index(surroundings), maxlen=0)
-            self._retrievers[key] = retriever, surroundings.name
+            deque(retriever.index(project_text), maxlen=0)
+            self._retrievers[key] = retriever, project_text.name
         return self._retrievers[key]

@@ -27,10 +27,10 @@ from tree_sitter import Node
 from bench.quality.reports.metrics import is_trivial
 from bench.replay.sources import SourceFile
 from bench.sources import download, read_packages
-from infill_engine.context.surroundings import joined, nearest_first
+from infill_engine.context.project_text import joined, nearest_first
 from infill_engine.errors import InfillError, InputError
 from infill_engine.text import syntax
-from infill_engine.types import Surroundings
+from infill_engine.types import ProjectText
 
 KINDS = ("line", "middle", "statement", "block")
 BLOCK_LINES = (2, 5)
@@ -47,7 +47,7 @@ _MIDDLE_PARENTS = frozenset(
 
 _DEFINITION = re.compile(r"^[ ]*(?:async def|def|class) ", re.MULTILINE)
 
-NO_SURROUNDINGS = Surroundings()
+NO_PROJECT_TEXT = ProjectText()
 Draw = Callable[["FileHoles", random.Random], "tuple[int, int, int, int] | None"]
 
 
@@ -68,7 +68,7 @@ class Task:
     gold: str
     trivial: bool = False
     language: str = "python"
-    project: Surroundings = NO_SURROUNDINGS
+    project: ProjectText = NO_PROJECT_TEXT
     path: str = ""
 
     @property
@@ -117,7 +117,7 @@ def draw_tasks(
         share = per_kind // len(packages) + (number < per_kind % len(packages))
         if usable:
             drawn = [task for kind in KINDS for task in _drawn(usable, kind, share, rng, with_project=with_project)]
-            tasks += sorted(drawn, key=lambda task: task.id)  # by file, so that its surroundings are counted once
+            tasks += sorted(drawn, key=lambda task: task.id)  # by file, so that its project text is indexed once
     if not tasks:
         raise InputError("the sources hold no code to make holes in; give a folder of packages")
     return tasks
@@ -167,7 +167,7 @@ def _task(file: FileHoles, kind: str, span: tuple[int, int, int, int], project: 
     )
 
 
-def _around(file: FileHoles, project: Sequence[FileHoles]) -> Surroundings:
+def _around(file: FileHoles, project: Sequence[FileHoles]) -> ProjectText:
     """Return the other files of a package, nearest first, as the server would have read them."""
     own = PurePosixPath(file.source.path)
     others = [PurePosixPath(other.source.path) for other in project if other is not file]

@@ -17,10 +17,10 @@ from infill_engine.engine.answer_cache import AnswerCache
 from infill_engine.engine.engine import Engine
 from infill_engine.ranking.cleanup import clean, cleaned
 from infill_engine.ranking.features import evidence
-from infill_engine.sampling.proposals import Proposals, unread
+from infill_engine.sampling.proposals import Proposals, unscored_drafts
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.text.lines import last_line
-from infill_engine.types import Answer, Hole, InfillRequest, Proposal, Surroundings
+from infill_engine.types import Answer, Hole, InfillRequest, ProjectText, Proposal
 from lsp_server.documents.snapshots import Documents
 from lsp_server.settings.schema import ServerSettings
 from lsp_server.suggestions.request import build_request
@@ -36,7 +36,7 @@ class Question:
     task: Task
     request: InfillRequest
     hole: Hole
-    surroundings: Surroundings
+    project_text: ProjectText
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +56,14 @@ class Reply:
 System = Callable[[Question], Reply]
 
 
-class WatchedEngine(Engine):
+class ObservedEngine(Engine):
     """An engine that keeps the proposals of its last fresh answer, before cleaning and ranking."""
 
     proposals: list[Proposal] | None = None
 
     @classmethod
-    def of(cls, engine: Engine) -> "WatchedEngine":
-        """Watch a loaded engine, whose caches and measured costs are used on."""
+    def of(cls, engine: Engine) -> "ObservedEngine":
+        """Observe a loaded engine, whose caches and measured costs are used on."""
         return cls(engine.proposer, engine.name, engine.calibration, engine.settings)
 
     def forget(self) -> None:
@@ -78,7 +78,7 @@ class WatchedEngine(Engine):
 
     def _propose(self, *arguments: Any) -> Proposals:
         found = super()._propose(*arguments)
-        self.proposals = None if found.unread else found.proposals
+        self.proposals = None if found.incomplete_context else found.proposals
         return found
 
 
@@ -111,7 +111,9 @@ def drafts(question: Question) -> Reply:
     started = perf_counter()
     found = question.request.drafts or ()
     replied = reply(question, [(draft.text, 0.0) for draft in found], started)
-    return replace(replied, proposals=_weighed(unread(found) or [], replace(question.request, hole=question.hole)))
+    return replace(
+        replied, proposals=_weighed(unscored_drafts(found) or [], replace(question.request, hole=question.hole))
+    )
 
 
 @dataclass(slots=True)
@@ -123,7 +125,7 @@ class EngineSystem:
     many characters of the line, each followed by a pause of `pause_ms`, in which the engine computes.
     """
 
-    engine: WatchedEngine
+    engine: ObservedEngine
     budget_ms: float
     with_drafts: bool = True
     cold: bool = False
@@ -134,9 +136,9 @@ class EngineSystem:
     def __call__(self, question: Question) -> Reply:
         request = question.request
         if self.with_drafts:
-            deque(self.engine.index_project(question.surroundings), maxlen=0)
+            deque(self.engine.index_project(question.project_text), maxlen=0)
         else:
-            request = replace(request, drafts=(), surroundings="", beyond=("", ""))
+            request = replace(request, drafts=(), project_text="", wider_context=("", ""))
         self.engine.forget()
         if not self.cold:
             line = request.prefix.rfind("\n") + 1

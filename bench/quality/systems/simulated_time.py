@@ -101,7 +101,7 @@ def simulate(engine: Engine, costs: Sequence[str]) -> SimulatedTime:
     margin = LeastMargin(engine.settings.sampler.finish_margin_ms)
     engine.finish_margin = margin
     # Nobody waits while a prompt is read beforehand, and large parts are read faster.
-    sampler.part_ms = sampler.far_ms = math.inf
+    sampler.part_ms = sampler.large_part_ms = math.inf
     passes = CostModel()
     for rows in MEASURED:
         passes.observe(rows, time.pass_ms(rows))

@@ -26,7 +26,7 @@ from time import monotonic
 from bench.json_lines import write_lines
 from bench.quality.problems.holes import draw_tasks
 from bench.quality.reports.outcomes import ALL
-from bench.quality.systems.product import PRODUCT, WatchedEngine
+from bench.quality.systems.product import PRODUCT, ObservedEngine
 from bench.quality.systems.simulated_time import add_simulate, simulate
 from bench.quality.typed.charts import KINDS, draw, print_table
 from bench.quality.typed.figures import curve, groups_of, summarise
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         tasks = draw_tasks(read_packages(options.packages), options.holes, options.seed, with_project=options.project)
         settings = EngineSettings(budget_ms=options.budget_ms)
-        engine = WatchedEngine.of(load_engine(options.model, device=options.device, settings=settings))
+        engine = ObservedEngine.of(load_engine(options.model, device=options.device, settings=settings))
         clock = simulate(engine, options.simulate) if options.simulate else now
     except InfillError as fault:
         print(fault, file=sys.stderr)

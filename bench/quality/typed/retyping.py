@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass, replace
 
 from bench.quality.problems.holes import Task
 from bench.quality.reports.acceptance import is_acceptable
-from bench.quality.systems.product import Question, WatchedEngine, ask, copy
+from bench.quality.systems.product import ObservedEngine, Question, ask, copy
 from infill_engine.budget.deadline import Clock, Deadline, now
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.text.lines import is_one_key
@@ -77,7 +77,7 @@ Looker = Callable[[Question], Look]
 class Product:
     """The engine, queried at every place: anew, or with `pause_ms` for going on with the search after each answer."""
 
-    engine: WatchedEngine
+    engine: ObservedEngine
     budget_ms: float
     clock: Clock = now
     pause_ms: float | None = None
@@ -89,7 +89,7 @@ class Product:
         is_new = (task.id, task.cluster) != self._task
         if is_new:
             self._task = task.id, task.cluster
-            deque(self.engine.index_project(question.surroundings), maxlen=0)
+            deque(self.engine.index_project(question.project_text), maxlen=0)
             self.engine.prefetch(question.request, self._within(WARM_MS))
         if is_new or self.pause_ms is None:
             self.engine.forget()

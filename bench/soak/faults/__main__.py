@@ -26,13 +26,13 @@ import psutil
 
 from bench.families import masked
 from bench.json_lines import write_lines
+from bench.soak.editor_window import BUDGET_MS
 from bench.soak.faults import places, preload, processes
 from bench.soak.faults.processes import Struck
-from bench.soak.faults.scene import Scene, first_good, linger
+from bench.soak.faults.scene import Scene, first_good, keep_typing
 from bench.soak.faults.table import print_table, summarize
+from bench.soak.memory_monitor import engines_in
 from bench.soak.ticker import Ticker, keep_own_delays_short
-from bench.soak.watching import engines_in
-from bench.soak.window import BUDGET_MS
 from infill_engine.errors import InfillError
 
 GRACE_MS = 20.0  # after the deadline
@@ -142,7 +142,7 @@ def in_setting(
 
 
 def _struck(strike: Strike, scene: Scene, rng: random.Random, ticker: Ticker) -> dict[str, Any]:
-    linger(rng.uniform(0.2, 1.5))
+    keep_typing(rng.uniform(0.2, 1.5))
     began = perf_counter()
     struck = strike(scene, rng)
     seconds = scene.recovered(scene.steady, struck.since)

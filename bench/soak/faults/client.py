@@ -7,14 +7,14 @@ import sys
 import threading
 from pathlib import Path
 
+from bench.soak.editor_window import EditorWindow
 from bench.soak.faults.scene import type_steadily
-from bench.soak.window import Window
 
 
 def main() -> None:
     """Type until killed."""
     model, runtime, state = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
-    window = Window(9, "utf-16", {"model": model}, runtime=runtime, state=state, root=state.parent)
+    window = EditorWindow(9, "utf-16", {"model": model}, runtime=runtime, state=state, root=state.parent)
     window.until_ready()
     print(window.client.process.pid, flush=True)
     type_steadily(window, threading.Event())

@@ -11,10 +11,10 @@ from time import perf_counter
 
 import psutil
 
+from bench.soak.editor_window import wait_for
 from bench.soak.faults.preload import set_clock
 from bench.soak.faults.processes import Struck, kill_engines
-from bench.soak.faults.scene import Scene, Steady, linger
-from bench.soak.window import wait_for
+from bench.soak.faults.scene import Scene, Steady, keep_typing
 
 DEAF = """
 import os, socket, sys, time
@@ -75,7 +75,7 @@ def fill_file_system(scene: Scene, _rng: random.Random) -> Struck:
     except OSError:
         pass
     kill_engines(scene)
-    linger(3.0)
+    keep_typing(3.0)
     # A socket needs a file. There are drafts at most until there is room for one again.
     full.unlink()
     for path in scene.folder.glob("full-*"):
@@ -92,7 +92,7 @@ def jump_clock(scene: Scene, rng: random.Random) -> Struck:
     """Let the wall clock of the servers jump, and back."""
     since = perf_counter()
     set_clock(scene.folder, rng.choice((3600, -3600, 86_400 * 400, -86_400)))
-    linger(1.5)
+    keep_typing(1.5)
     set_clock(scene.folder, 0)
     return Struck(since)
 
@@ -103,7 +103,7 @@ def replace_model(scene: Scene, _rng: random.Random) -> Struck:
     fresh = weights.with_suffix(".fresh")
     shutil.copyfile(weights, fresh)
     fresh.replace(weights)
-    linger(0.5)
+    keep_typing(0.5)
     return Struck(kill_engines(scene))
 
 
@@ -112,7 +112,7 @@ def truncate_model(scene: Scene, _rng: random.Random) -> Struck:
     weights = Path(scene.options["model"]) / "model.safetensors"
     whole = weights.read_bytes()
     os.truncate(weights, len(whole) // 2)
-    linger(2.0)
+    keep_typing(2.0)
     weights.write_bytes(whole)
     return Struck(perf_counter())
 
@@ -126,8 +126,8 @@ def _add_window(scene: Scene) -> Steady:
 
 
 def _left_behind(path: Path) -> None:
-    with socket.socket(socket.AF_UNIX) as stale:
-        stale.bind(str(path))
+    with socket.socket(socket.AF_UNIX) as leftover:
+        leftover.bind(str(path))
     path.chmod(0o600)
 
 

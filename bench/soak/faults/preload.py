@@ -5,7 +5,7 @@ import struct
 import subprocess
 from pathlib import Path
 
-from bench.soak.window import WITNESS
+from bench.soak.editor_window import WITNESS
 
 SOURCE = Path(__file__).with_name("preload.c")
 SLOW_MS = 400

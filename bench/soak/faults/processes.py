@@ -12,8 +12,8 @@ from time import perf_counter
 import psutil
 
 from bench.soak.corpus import REPOSITORY
-from bench.soak.faults.scene import GOOD_SECONDS, Scene, Steady, linger
-from bench.soak.window import wait_for
+from bench.soak.editor_window import wait_for
+from bench.soak.faults.scene import GOOD_SECONDS, Scene, Steady, keep_typing
 
 STOPPED_SECONDS = 2.0
 BUSY_SECONDS = 3.0
@@ -63,7 +63,7 @@ def pause_engine(scene: Scene, _rng: random.Random) -> Struck:
     """Stop the engine for a moment."""
     pid = newest(scene)
     with _stopped(pid):
-        linger(STOPPED_SECONDS)
+        keep_typing(STOPPED_SECONDS)
     return Struck(perf_counter())
 
 
@@ -83,7 +83,7 @@ def pause_server(scene: Scene, rng: random.Random) -> Struck:
     """Stop a server for a moment."""
     one = rng.choice(scene.steady)
     with _stopped(one.window.client.process.pid):
-        linger(STOPPED_SECONDS)
+        keep_typing(STOPPED_SECONDS)
     return Struck(perf_counter(), touched={one.number})
 
 
@@ -102,7 +102,7 @@ def pause_client(scene: Scene, _rng: random.Random) -> Struck:
     """Stop an editor for a moment: it reads nothing."""
     with _client(scene) as (client, server):
         with _stopped(client.pid):
-            linger(STOPPED_SECONDS)
+            keep_typing(STOPPED_SECONDS)
         since = perf_counter()
         wrong = [] if _runs(server) else ["a server ended while its client was stopped"]
     return Struck(since, wrong=wrong)
@@ -112,7 +112,7 @@ def busy_machine(_scene: Scene, _rng: random.Random) -> Struck:
     """Let eight processes compute."""
     since = perf_counter()
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(8)]
-    linger(BUSY_SECONDS)
+    keep_typing(BUSY_SECONDS)
     for process in busy:
         process.kill()
         process.wait()
@@ -125,7 +125,7 @@ def out_of_memory(scene: Scene, _rng: random.Random) -> Struck:
     with contextlib.suppress(psutil.Error):
         engine = psutil.Process(pid)
         engine.rlimit(psutil.RLIMIT_AS, (engine.memory_info().vms + 1_000_000, psutil.RLIM_INFINITY))
-        linger(BUSY_SECONDS)
+        keep_typing(BUSY_SECONDS)
         engine.rlimit(psutil.RLIMIT_AS, (psutil.RLIM_INFINITY, psutil.RLIM_INFINITY))
     return Struck(perf_counter())
 
@@ -150,7 +150,7 @@ def _client(scene: Scene) -> Iterator[tuple["subprocess.Popen[str]", int]]:
     try:
         assert client.stdout is not None
         server = int(client.stdout.readline())
-        linger(0.5)
+        keep_typing(0.5)
         yield client, server
     finally:
         client.kill()

@@ -9,9 +9,9 @@ from time import perf_counter
 from typing import Any
 
 from bench.soak.corpus import REPOSITORY, File
+from bench.soak.editor_window import WITNESS, EditorWindow, wait_for
+from bench.soak.memory_monitor import engines_in
 from bench.soak.texts import Document, Edit
-from bench.soak.watching import engines_in
-from bench.soak.window import WITNESS, Window, wait_for
 from infill_engine.errors import InfillError
 from lsp_server.protocol.messages import CANDIDATES
 
@@ -30,8 +30,8 @@ class Steady:
     """A window in which one line is typed again and again. `window` is replaced when its server is."""
 
     number: int
-    make: Callable[[int], Window]
-    window: Window = field(init=False)
+    make: Callable[[int], EditorWindow]
+    window: EditorWindow = field(init=False)
     stop: threading.Event = field(default_factory=threading.Event)
     hold: threading.Event = field(default_factory=threading.Event)  # no key is pressed while it is set
     broken: str = ""
@@ -66,7 +66,7 @@ class Steady:
         """Return what was wrong in this window."""
         return [*self.window.faults, *([self.broken] if self.broken else [])]
 
-    def _run(self, window: Window) -> None:
+    def _run(self, window: EditorWindow) -> None:
         try:
             type_steadily(window, self.stop)
         except OSError:  # the server was killed
@@ -75,7 +75,7 @@ class Steady:
             self.broken = f"{type(fault).__name__}: {fault}"
 
 
-def type_steadily(window: Window, stop: threading.Event) -> None:
+def type_steadily(window: EditorWindow, stop: threading.Event) -> None:
     """Type one line again and again, and ask after each key. Raises OSError if the server is gone."""
     document = window.open(File(REPOSITORY / "steady.py", "python", TEXT), "\n")
     while not stop.is_set():
@@ -85,7 +85,7 @@ def type_steadily(window: Window, stop: threading.Event) -> None:
         document = window.open(File(REPOSITORY / "steady.py", "python", TEXT), "\n")
 
 
-def _type_line(window: Window, document: Document, stop: threading.Event) -> None:
+def _type_line(window: EditorWindow, document: Document, stop: threading.Event) -> None:
     document.cursor = len(document.text)
     line = f"def further_{document.version}(alpha, beta):\n{TYPED}\n\n\n"
     for key in line:
@@ -155,9 +155,9 @@ class Scene:
             self.remove(one)
         return self.wrong
 
-    def _window(self, number: int) -> Window:
+    def _window(self, number: int) -> EditorWindow:
         state = self.folder / f"state-{number}"
-        return Window(
+        return EditorWindow(
             number,
             ENCODINGS[number % len(ENCODINGS)],
             self.options,
@@ -168,7 +168,7 @@ class Scene:
         )
 
 
-def first_good(window: Window, since: float, *, computed: bool = True) -> float | None:
+def first_good(window: EditorWindow, since: float, *, computed: bool = True) -> float | None:
     """Return the seconds from `since` to the first answer with candidates, of a request sent later; None if none came.
 
     `computed`: copies alone do not count.
@@ -179,6 +179,6 @@ def first_good(window: Window, since: float, *, computed: bool = True) -> float 
     return None
 
 
-def linger(seconds: float) -> None:
+def keep_typing(seconds: float) -> None:
     """Let the windows be typed in."""
     time.sleep(seconds)

@@ -34,7 +34,7 @@ from infill_engine.serving.protocol import (
     read_frame,
 )
 from infill_engine.serving.shared_engine import SharedEngine
-from infill_engine.types import Answer, Candidate, Draft, Hole, HoleKind, InfillRequest, Surroundings
+from infill_engine.types import Answer, Candidate, Draft, Hole, HoleKind, InfillRequest, ProjectText
 from lsp_server.engine.link import read_frame_async
 
 _HOLE = Hole(HoleKind.BLOCK, 6, "    ", ")]")
@@ -43,7 +43,7 @@ MESSAGES: tuple[Message, ...] = (
     Infill(7, "file:///a.py", _REQUEST, 12345.5),
     Infill(8, "d", InfillRequest("", ""), 0.0, background=True),
     Prefetch("untitled:1", _REQUEST),
-    IndexProject(Surroundings("text = 1\r\n", "a name")),
+    IndexProject(ProjectText("text = 1\r\n", "a name")),
     Cancel(7),
     SendPreviews(7),
     Shutdown(),

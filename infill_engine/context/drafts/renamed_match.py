@@ -81,8 +81,8 @@ def _outlines(sources: Sequence[str], language: str) -> list[Outline]:
     before, after, *others = sources
     above = before[: len(before) - len(lines.last_line(before))]
     below = after[len(lines.first_line(after)) :]
-    near = [outline(above[-ABOVE_CHARS:], language), outline(below[:BELOW_CHARS], language)]
-    return [*near, *(outline_of_other(source, language) for source in others)]
+    own = [outline(above[-ABOVE_CHARS:], language), outline(below[:BELOW_CHARS], language)]
+    return [*own, *(outline_of_other(source, language) for source in others)]
 
 
 def outline_of_other(source: str, language: str = "") -> Outline:
@@ -98,21 +98,22 @@ def _likes(here: list[str], outlines: Sequence[Outline], language: str) -> Itera
     tokens = [pattern.findall(line) for line in here]
     blanks = len(here[-1]) - len(here[-1].rstrip())
     shape = shape_of("\n".join(here), language)
-    for source, near in enumerate(outlines):
-        places = near.places(shape, backwards=source == 0)
+    for source, searched in enumerate(outlines):
+        places = searched.places(shape, backwards=source == 0)
         for rank, first in enumerate(islice(places, MOST_PLACES)):
             last = first + len(here) - 1
-            if last >= len(near.starts):
+            if last >= len(searched.starts):
                 continue  # the lines above match, but no line follows them yet
             theirs = [
-                list(islice(pattern.finditer(near.line(first + number)), len(own))) for number, own in enumerate(tokens)
+                list(islice(pattern.finditer(searched.line(first + number)), len(own)))
+                for number, own in enumerate(tokens)
             ]
             names = _names(theirs, tokens, language)
             if names is not None:
                 end = theirs[-1][-1].end() + blanks if theirs[-1] else 0
                 same = sum(there == own for there, own in names.items())
                 weight = SAME_NAME**same * FURTHER_PLACE**rank * FURTHER_SOURCE**source
-                yield _Like(source, last, near.starts[last] + end, names, weight)
+                yield _Like(source, last, searched.starts[last] + end, names, weight)
 
 
 def _names(
@@ -130,11 +131,11 @@ def _names(
     return names
 
 
-def _carried_over(near: Outline, like: _Like, around: Around, hole: Hole, language: str) -> tuple[str, bool, bool]:
+def _carried_over(searched: Outline, like: _Like, around: Around, hole: Hole, language: str) -> tuple[str, bool, bool]:
     """Return the text that would follow here, whether it differs from the one there, and whether the text after it
     agrees."""
-    lead = near.text[lines.start_of(near.text, near.starts[max(0, like.line - 1)]) : like.at]
-    rest = near.text[like.at : like.at + most_looked_at(hole)]
+    lead = searched.text[lines.start_of(searched.text, searched.starts[max(0, like.line - 1)]) : like.at]
+    rest = searched.text[like.at : like.at + most_looked_at(hole)]
     exchanged = exchanged_names(like.names, language)
     carried = word_pattern(language).sub(lambda found: renamed_word(found.group(), exchanged), rest)
     text, agrees = continuation(lead + carried, len(lead), around, hole)

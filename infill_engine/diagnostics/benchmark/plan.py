@@ -11,10 +11,11 @@ QUALITY, FIGHT = "quality", "fight"
 
 
 @dataclass(frozen=True, slots=True)
-class Bout:
+class Experiment:
     """Ways of decoding that answer every `stride`th problem in turn, `rounds` times each.
 
-    With one way it measures the quality of the model that is named first, or of all `others`. With more it is a fight.
+    With one way, it measures the quality of the model that is named first, or of all `others`; with more, it compares
+    them.
     """
 
     setting: Setting
@@ -34,8 +35,8 @@ class Plan:
     """One suite, in this order. No unit starts that would probably end after `most_seconds`; 0 means no limit."""
 
     keystrokes: int
-    quality: tuple[Bout, ...]
-    fights: tuple[Bout, ...]
+    quality: tuple[Experiment, ...]
+    fights: tuple[Experiment, ...]
     most_seconds: float = 0.0
 
 
@@ -46,31 +47,31 @@ PLANS = {
     "quick": Plan(
         keystrokes=120,
         quality=(
-            Bout(Setting(4, USUAL_MS), 2),
-            Bout(Setting(4, USUAL_MS), 2, others=True),
-            Bout(Setting(4, 300), 2),
-            Bout(Setting(1, USUAL_MS), 3),
-            Bout(Setting(4, 80), 3),
+            Experiment(Setting(4, USUAL_MS), 2),
+            Experiment(Setting(4, USUAL_MS), 2, others=True),
+            Experiment(Setting(4, 300), 2),
+            Experiment(Setting(1, USUAL_MS), 3),
+            Experiment(Setting(4, 80), 3),
         ),
         fights=(
-            Bout(Setting(4, USUAL_MS), 4, 2, _ALL),
-            Bout(Setting(1, USUAL_MS), 5, 2, _BOTH),
-            Bout(Setting(4, 300), 5, 1, _BOTH),
-            Bout(Setting(4, 80), 5, 1, _BOTH),
+            Experiment(Setting(4, USUAL_MS), 4, 2, _ALL),
+            Experiment(Setting(1, USUAL_MS), 5, 2, _BOTH),
+            Experiment(Setting(4, 300), 5, 1, _BOTH),
+            Experiment(Setting(4, 80), 5, 1, _BOTH),
         ),
         most_seconds=170,
     ),
     "full": Plan(
         keystrokes=1000,
         quality=(
-            *(Bout(Setting(4, budget)) for budget in (USUAL_MS, 80.0, 300.0, 400.0, 1000.0)),
-            *(Bout(Setting(candidates, USUAL_MS)) for candidates in (1, 2, 8)),
-            *(Bout(Setting(4, budget), others=True) for budget in (80.0, USUAL_MS, 300.0, 400.0, 1000.0)),
+            *(Experiment(Setting(4, budget)) for budget in (USUAL_MS, 80.0, 300.0, 400.0, 1000.0)),
+            *(Experiment(Setting(candidates, USUAL_MS)) for candidates in (1, 2, 8)),
+            *(Experiment(Setting(4, budget), others=True) for budget in (80.0, USUAL_MS, 300.0, 400.0, 1000.0)),
         ),
         fights=(
-            Bout(Setting(4, USUAL_MS), 1, 4, _ALL),
-            Bout(Setting(1, USUAL_MS), 1, 4, _ALL),
-            *(Bout(Setting(4, budget), 1, 2, _BOTH) for budget in (80.0, 300.0, 400.0, 1000.0)),
+            Experiment(Setting(4, USUAL_MS), 1, 4, _ALL),
+            Experiment(Setting(1, USUAL_MS), 1, 4, _ALL),
+            *(Experiment(Setting(4, budget), 1, 2, _BOTH) for budget in (80.0, 300.0, 400.0, 1000.0)),
         ),
     ),
 }

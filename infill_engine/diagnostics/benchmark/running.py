@@ -6,7 +6,7 @@ from functools import partial
 
 from infill_engine.budget.deadline import now, since
 from infill_engine.diagnostics.benchmark.left_to_right import LEFT_TO_RIGHT, LeftToRight
-from infill_engine.diagnostics.benchmark.plan import FIGHT, Bout
+from infill_engine.diagnostics.benchmark.plan import FIGHT, Experiment
 from infill_engine.diagnostics.benchmark.problems.judging import Judge
 from infill_engine.diagnostics.benchmark.problems.problem_files import Problem
 from infill_engine.diagnostics.benchmark.results import Results
@@ -78,15 +78,18 @@ class Run:
         )
 
 
-def units_of(run: Run, bouts: Iterable[Bout]) -> list[Unit]:
-    """Return the units of some bouts. Only the trunk can be decoded in more than one way, so only it fights."""
+def units_of(run: Run, experiments: Iterable[Experiment]) -> list[Unit]:
+    """Return the units of some experiments. Only the trunk can be decoded in several ways, so only it is compared."""
     units: list[Unit] = []
-    for bout in bouts:
-        measured = run.models[1:] if bout.others else run.models[:1]
-        for model in filter(is_trunk, run.models) if bout.suite == FIGHT else measured:
-            key, seconds = f"{bout.suite} {model} {limit_of(bout.setting)}", SECONDS_AN_ANSWER * bout.rounds
-            problems = run.problems[:: bout.stride]
-            units += parted(key, problems, seconds * len(bout.ways), partial(_measure, run, model, bout))
+    for experiment in experiments:
+        measured = run.models[1:] if experiment.others else run.models[:1]
+        for model in filter(is_trunk, run.models) if experiment.suite == FIGHT else measured:
+            key, seconds = (
+                f"{experiment.suite} {model} {limit_of(experiment.setting)}",
+                SECONDS_AN_ANSWER * experiment.rounds,
+            )
+            problems = run.problems[:: experiment.stride]
+            units += parted(key, problems, seconds * len(experiment.ways), partial(_measure, run, model, experiment))
     return units
 
 
@@ -113,11 +116,11 @@ def parted(
     ]
 
 
-def _measure(run: Run, model: str, bout: Bout, problems: tuple[Problem, ...]) -> None:
+def _measure(run: Run, model: str, experiment: Experiment, problems: tuple[Problem, ...]) -> None:
     """Ask all ways in turn: A B A B. Each of them begins equally often."""
-    systems = [run.system(model, way) for way in bout.ways]
+    systems = [run.system(model, way) for way in experiment.ways]
     for number, problem in enumerate(problems):
         first = number % len(systems)
-        for turn in range(bout.rounds):
+        for turn in range(experiment.rounds):
             for system in (*systems[first:], *systems[:first]):
-                run.ask(bout.suite, model, system, problem, bout.setting, turn)
+                run.ask(experiment.suite, model, system, problem, experiment.setting, turn)

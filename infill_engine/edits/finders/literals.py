@@ -12,7 +12,7 @@ from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
 from infill_engine.text.languages.record import Syntax
 
 MOST_OTHERS = 12  # equal literals; with more, the literal is a word of the domain, not one value
-NEAR, FAR = 0.68, 0.62  # in the same function; elsewhere in the text
+SAME_FUNCTION, ELSEWHERE = 0.68, 0.62  # in the same function; elsewhere in the text
 MANY = 0.93  # times that for each further one
 LEAST_CHARS = 3  # of a string
 LEAST_DIGITS = 3  # of a whole number
@@ -42,9 +42,12 @@ def propose_literals(edit: ParsedEdit) -> list[Proposal]:
     if not others or len(others) > MOST_OTHERS:
         return []
     function = next((above for above in ancestors(node) if above.type in syntax.functions), None)
-    near = [other for other in others if function is not None and _is_inside(before, other, function)]
+    inside = [other for other in others if function is not None and _is_inside(before, other, function)]
     found: list[Proposal] = []
-    for group, certain in ((others, NEAR if len(near) == len(others) else FAR), (near, NEAR - 0.02)):
+    for group, certain in (
+        (others, SAME_FUNCTION if len(inside) == len(others) else ELSEWHERE),
+        (inside, SAME_FUNCTION - 0.02),
+    ):
         edits = _edits(group, old, new, shift)
         if edits and not any(proposal.edits == edits for proposal in found):
             label = f"change {len(edits)} more of the same value"

@@ -47,7 +47,7 @@ def propose_alike(edit: ParsedEdit) -> list[Proposal]:
         return []
     best = found[0]
     proposals = [Proposal(best.edits, "change 1 place alike", best.confidence, Kind.ALIKE)]
-    together = _apart([place for place in found if place.confidence >= best.confidence / 2])
+    together = _disjoint([place for place in found if place.confidence >= best.confidence / 2])
     if len(together) > 1:
         edits = tuple(sorted(edit for place in together for edit in place.edits))
         certain = sum(place.confidence for place in together) / len(together)
@@ -204,7 +204,7 @@ def _is_there(edit: ParsedEdit, node: Node, change: Change) -> bool:
     return new in text[start:end] or text[max(0, at - len(change.new)) : at].strip() == new
 
 
-def _apart(found: Sequence[Place]) -> list[Place]:
+def _disjoint(found: Sequence[Place]) -> list[Place]:
     kept: list[Place] = []
     for place in found:
         edits = sorted(edit for one in (*kept, place) for edit in one.edits)

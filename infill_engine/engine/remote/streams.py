@@ -112,14 +112,14 @@ class Stream:
                 connection.close()
 
     def _send(self, data: bytes) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
-        """Send the request over a kept connection, or over a new one if there is none or the kept one is stale."""
+        """Send the request over a kept connection; over a new one if there is none or the server has closed it."""
         kept = self.connections.take()
         if kept is not None:
             try:
                 return kept, self._exchange(kept, data)
             except (ConnectionError, ssl.SSLError, http.client.BadStatusLine):
                 kept.close()
-                if self._withdrawn:  # `end` closed the connection; it was not stale
+                if self._withdrawn:  # `end` closed the connection, not the server
                     raise
         connection = self.connections.new(self._seconds())
         try:

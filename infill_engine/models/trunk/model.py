@@ -9,11 +9,11 @@ from infill_engine.models.trunk.backends.interface import Backend
 from infill_engine.models.trunk.continuations import Continuations, Prediction
 from infill_engine.models.trunk.denoiser import Denoised, Denoiser, Floats, Ints
 from infill_engine.models.trunk.prompt import Prompt, TrunkVocabulary, build_prompt
-from infill_engine.models.trunk.prompt_cache import NEAR, NOTHING, PromptCache
+from infill_engine.models.trunk.prompt_cache import HURRIED_ROWS, NOTHING, PromptCache
 from infill_engine.models.trunk.slots import NO_BLOCKS, NO_ROWS, TEXTS, Blocks, Rows, joined, text_rows
 from infill_engine.settings import WindowSettings
 
-WINDOW = WindowSettings(prefix_chars=1600, suffix_chars=500, surroundings=True)
+WINDOW = WindowSettings(prefix_chars=1600, suffix_chars=500, project_text=True)
 PART = 64  # rows that are read at once while idle
 BEFORE = -1  # stands for the end of the prompt among the tokens of a pass
 CACHES = 4  # prompts that are kept: two windows, what is read anew in one of them, and one brief visit elsewhere
@@ -26,7 +26,7 @@ class ReadPrompt:
     prompt: Prompt
     cache: PromptCache
     waiting: Rows
-    stale: bool
+    outdated_suffix: bool
 
     @property
     def continuations(self) -> Continuations:
@@ -73,7 +73,7 @@ class TrunkModel:
     user_message: str = ""  # what the user should know about how it was loaded
     denoises: bool = True  # whether mask rows are used, if there are any
     _caches: list[PromptCache] = field(default_factory=list)  # the most recently used last
-    _apart: PromptCache | None = None  # see `read_apart`
+    _separate: PromptCache | None = None  # see `read_separately`
 
     @property
     def device(self) -> str:
@@ -93,26 +93,29 @@ class TrunkModel:
         """Return the prompt of a hole. `prefix` ends before the word at the cursor."""
         return build_prompt(self.vocabulary, prefix, suffix, head)
 
-    def read(self, prompt: Prompt, *, part: int = PART, far: int = PART, hurried: bool = False) -> Job[ReadPrompt]:
+    def read(
+        self, prompt: Prompt, *, part: int = PART, large_part: int = PART, hurried: bool = False
+    ) -> Job[ReadPrompt]:
         """Read the new part of a prompt.
 
-        Reads `part` rows at a time, or `far` while many are left; the last part waits for the next pass. What was read
-        when time runs out is kept. If `hurried`, a cached prompt with another head is used if that leaves less to read.
+        Reads `part` rows at a time, or `large_part` while many are left; the last part waits for the next pass. What
+        was read when time runs out is kept. If `hurried`, a cached prompt with another head is used if that leaves less
+        to read.
         """
         prompt, cache = self._kept_for(prompt) if hurried else (prompt, self._cache_to_read(prompt))
         if self._is_served_by_others(prompt, cache):
-            far = part
-        waiting = yield from cache.read(prompt, part, far, hurried=hurried)
-        return ReadPrompt(prompt, cache, waiting, cache.stale)
+            large_part = part
+        waiting = yield from cache.read(prompt, part, large_part, hurried=hurried)
+        return ReadPrompt(prompt, cache, waiting, cache.outdated_suffix)
 
-    def read_apart(self, prompt: Prompt, *, part: int) -> Job[ReadPrompt]:
+    def read_separately(self, prompt: Prompt, *, part: int) -> Job[ReadPrompt]:
         """Read a prompt of another layout in a buffer of its own, so that it takes no completion's place."""
-        cache = self._apart = self._apart or PromptCache(self.backend)
+        cache = self._separate = self._separate or PromptCache(self.backend)
         cache.continuations.clear()  # its texts need all slots
         waiting = yield from cache.read(prompt, part, part)
-        return ReadPrompt(prompt, cache, waiting, cache.stale)
+        return ReadPrompt(prompt, cache, waiting, cache.outdated_suffix)
 
-    def unread_rows(self, prompt: Prompt) -> int:
+    def rows_to_read(self, prompt: Prompt) -> int:
         """Return how many rows a hurried request would have to read, whatever the head."""
         rows = (cache.waits_for(replace(prompt, head=cache.head)) for cache in self._caches)
         return min(rows, default=len(prompt.tokens))
@@ -132,9 +135,9 @@ class TrunkModel:
 
     def forget_prompts(self) -> None:
         """Forget all prompts and release the memory of what was read."""
-        self._caches, self._apart = [], None
+        self._caches, self._separate = [], None
 
-    def apart(self) -> Callable[[int], None]:
+    def separate_pass(self) -> Callable[[int], None]:
         """Return a function that runs a pass over so many tokens in a buffer of its own. No prompt is forgotten.
 
         Such a pass costs what one after a prompt of any length costs.
@@ -178,11 +181,11 @@ class TrunkModel:
     def _kept_for(self, prompt: Prompt) -> tuple[Prompt, PromptCache]:
         """A prompt, with the head of the cache that leaves the least to read.
 
-        Among equals, it is one that is not stale, and then the most recently used.
+        Among equals, it is one whose suffix is up to date, and then the most recently used.
         """
 
         def cost(each: tuple[Prompt, PromptCache]) -> tuple[int, bool]:
-            return each[1].waits_for(each[0]), each[1].is_stale_for(each[0])
+            return each[1].waits_for(each[0]), each[1].has_outdated_suffix_for(each[0])
 
         prompts = [(replace(prompt, head=cache.head), cache) for cache in reversed(self._caches)]
         found, cache = min(prompts, key=cost, default=(prompt, None))
@@ -194,12 +197,12 @@ class TrunkModel:
     def _is_served_by_others(self, prompt: Prompt, cache: PromptCache) -> bool:
         """Return whether requests can be answered from another cache while this one is being read."""
         others = (other for other in self._caches if other is not cache)
-        return any(other.waits_for(replace(prompt, head=other.head)) <= NEAR for other in others)
+        return any(other.waits_for(replace(prompt, head=other.head)) <= HURRIED_ROWS for other in others)
 
     def _cache_to_read(self, prompt: Prompt) -> PromptCache:
-        """The cache for a prompt that nobody waits for: not one that is stale, because it serves until then."""
+        """The cache for a prompt that nobody waits for: none with an outdated suffix, because it serves until then."""
         serving = self._cache_for(prompt)
-        if not serving.is_stale_for(prompt):
+        if not serving.has_outdated_suffix_for(prompt):
             return serving
         others = [cache for cache in reversed(self._caches) if cache is not serving]
         beside = max(others, key=lambda cache: cache.shared(prompt), default=None)

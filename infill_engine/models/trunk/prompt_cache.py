@@ -1,9 +1,9 @@
 """Keys and values of one prompt, kept from one keystroke to the next.
 
 Keys are stored rotated to their positions. When a line is finished, the suffix's keys are rotated by as many positions
-as the prefix has grown and can be used at once, although they have not seen the new line. Such a cache is `stale`. It
-serves while the suffix is read again in another cache, which starts with a copy of the prefix. All parts have seen the
-head of the prompt, so a cache with another head shares nothing.
+as the prefix has grown and can be used at once, although they have not seen the new line. Such a suffix is outdated.
+Its cache serves while the suffix is read again in another cache, which starts with a copy of the prefix. All parts have
+seen the head of the prompt, so a cache with another head shares nothing.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from infill_engine.models.trunk.slots import MIDDLE, NO_BLOCKS, PREFIX, SUFFIX, 
 from infill_engine.text.sequences import common_prefix
 
 NOTHING = Prompt((), (), ())
-NEAR = 32  # rows that a request may have the time to read itself
+HURRIED_ROWS = 32  # rows that a request may have the time to read itself
 
 
 class PromptCache:
@@ -26,7 +26,7 @@ class PromptCache:
     def __init__(self, backend: Backend) -> None:
         self.held = NOTHING
         self.head: tuple[int, ...] = ()  # the whole head of the prompt; `held` has the part that was read
-        self.stale = False
+        self.outdated_suffix = False
         self._backend = backend
         self._buffer = backend.new_buffer()
         self._suffix_saw: tuple[int, ...] = ()  # the prefix before the suffix when it was read
@@ -45,13 +45,13 @@ class PromptCache:
             return prefix + suffix
         return prefix + suffix + common_prefix(self.held.middle, prompt.middle)
 
-    def is_stale_for(self, prompt: Prompt) -> bool:
+    def has_outdated_suffix_for(self, prompt: Prompt) -> bool:
         """Return whether a hurried request can use the suffix although it has not seen all of the prefix."""
-        return self._usable_when_stale(prompt) and self._suffix_saw != prompt.prefix
+        return self._usable_when_outdated(prompt) and self._suffix_saw != prompt.prefix
 
     def waits_for(self, prompt: Prompt) -> int:
         """Return how many tokens of `prompt` a hurried request would have to read."""
-        suffix = len(prompt.suffix) if self.is_stale_for(prompt) else 0
+        suffix = len(prompt.suffix) if self.has_outdated_suffix_for(prompt) else 0
         return len(prompt.tokens) - self.shared(prompt) - suffix
 
     def take_prefix(self, other: "PromptCache", prompt: Prompt) -> None:
@@ -63,23 +63,23 @@ class PromptCache:
         if not same_head:
             self._backend.copy_from(self._buffer, other._buffer, slice(SUFFIX - len(other.head), SUFFIX))
         self._backend.copy_from(self._buffer, other._buffer, slice(PREFIX + own, PREFIX + len(prefix)))
-        self.head, self.held, self.stale = other.head, Prompt(prefix, (), (), held.head), False
+        self.head, self.held, self.outdated_suffix = other.head, Prompt(prefix, (), (), held.head), False
         self._suffix_saw = ()
         self.continuations.clear()
 
-    def read(self, prompt: Prompt, part: int, far: int, *, hurried: bool = False) -> Job[Rows]:
+    def read(self, prompt: Prompt, part: int, large_part: int, *, hurried: bool = False) -> Job[Rows]:
         """Read `prompt` in parts, except for the last one of `part` rows, which is returned for the next pass.
 
-        As long as more than NEAR rows are left, a part has up to `far` rows: a request that comes in between has no
-        time to read the rest, so it does not matter how long it waits. Call `hold` once the last part has been run.
-        What was read when time runs out is kept. If `hurried`, a suffix that has not seen the newest lines is used as
-        it is. Nothing waits if what follows the prompt is known already.
+        As long as more than HURRIED_ROWS rows are left, a part has up to `large_part` rows: a request that comes in
+        between has no time to read the rest, so it does not matter how long it waits. Call `hold` once the last part
+        has been run. What was read when time runs out is kept. If `hurried`, a suffix that has not seen the newest
+        lines is used as it is. Nothing waits if what follows the prompt is known already.
         """
         self._advance_to(prompt)
-        self._forget_from(prompt, keep_stale=hurried)
+        self._forget_from(prompt, keep_outdated=hurried)
         waiting = self._missing(prompt)
         while len(waiting) > part:
-            rows = part if len(waiting) <= NEAR else max(part, min(far, len(waiting) - part))
+            rows = part if len(waiting) <= HURRIED_ROWS else max(part, min(large_part, len(waiting) - part))
             slots, waiting = waiting[:rows], waiting[rows:]
             yield Work(Phase.PASS, rows)
             self.run(prompt_rows(prompt, slots), rows - 1)
@@ -102,7 +102,7 @@ class PromptCache:
             self.held = replace(held, middle=prompt.middle[: len(held.middle) + len(slots)])
             self.continuations.advance(self.held.middle[len(held.middle) :])
 
-    def _forget_from(self, prompt: Prompt, *, keep_stale: bool) -> None:
+    def _forget_from(self, prompt: Prompt, *, keep_outdated: bool) -> None:
         """Drop what is not part of `prompt`, and what has seen other tokens before it."""
         if self.head != prompt.head:
             self.head, self.held = prompt.head, NOTHING
@@ -110,11 +110,11 @@ class PromptCache:
         prefix = prompt.prefix[: common_prefix(held.prefix, prompt.prefix)]
         fresh = self._suffix_saw == prompt.prefix
         suffix = prompt.suffix[: common_prefix(held.suffix, prompt.suffix)]
-        if not fresh and not (keep_stale and self._usable_when_stale(prompt)):
+        if not fresh and not (keep_outdated and self._usable_when_outdated(prompt)):
             suffix = ()
         whole = prefix == prompt.prefix == held.prefix and suffix == prompt.suffix == held.suffix
         middle = held.middle[: common_prefix(held.middle, prompt.middle)] if whole else ()
-        self.stale = bool(suffix) and not fresh
+        self.outdated_suffix = bool(suffix) and not fresh
         if suffix:
             self._move_suffix(len(prompt.head) + len(prompt.prefix), len(suffix))
         if not whole or middle != prompt.middle or held.middle != prompt.middle or not self._has_room():
@@ -126,7 +126,7 @@ class PromptCache:
     def _has_room(self) -> bool:
         return self.continuations.free_slots >= LEAST_FREE
 
-    def _usable_when_stale(self, prompt: Prompt) -> bool:
+    def _usable_when_outdated(self, prompt: Prompt) -> bool:
         """Return whether the suffix that was read is this prompt's, and has seen most of the text above."""
         seen = common_prefix(self.held.prefix, prompt.prefix) > len(prompt.prefix) // 2
         return seen and self.head == prompt.head and self.held.suffix[: len(prompt.suffix)] == prompt.suffix
@@ -149,7 +149,7 @@ class PromptCache:
                 self.held = replace(self.held, prefix=prompt.prefix[: slot - PREFIX + 1])
             elif slot >= SUFFIX:
                 self.held = replace(self.held, suffix=prompt.suffix[: slot - SUFFIX + 1])
-                self._suffix_saw, self.stale = prompt.prefix, False
+                self._suffix_saw, self.outdated_suffix = prompt.prefix, False
                 self._suffix_at = len(prompt.head) + len(prompt.prefix)
             else:
                 self.held = replace(self.held, head=prompt.head[: slot - first_of_head(prompt) + 1])

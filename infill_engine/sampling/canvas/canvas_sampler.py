@@ -17,7 +17,7 @@ from infill_engine.sampling.canvas.constraints import constraints_for
 from infill_engine.sampling.canvas.denoise import Row, Step, Task, denoise
 from infill_engine.sampling.canvas.plan import affordable, canvas_of, plan_rows
 from infill_engine.sampling.canvas.read_canvas import originals_of, proposals_of
-from infill_engine.sampling.proposals import Proposals, unread, unscored
+from infill_engine.sampling.proposals import Proposals, unscored, unscored_drafts
 from infill_engine.sampling.proposer import Capabilities, Proposer, Rehearsal
 from infill_engine.settings import SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind, InfillRequest, Proposal
@@ -71,7 +71,7 @@ class CanvasSampler(Proposer):
         try:
             context, partial_word = yield from self._encode(request)
         except OutOfTime:
-            return Proposals(unread(drafts), since(began), unread=True)
+            return Proposals(unscored_drafts(drafts), since(began), incomplete_context=True)
         encode_ms = since(began)
         began = now()
         limit = yield AskLimit()

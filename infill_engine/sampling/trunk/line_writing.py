@@ -35,7 +35,7 @@ class LineWriter:
     passes: int = 0
 
     def take(self, tokens: Sequence[int]) -> Job[Floats]:
-        """Read given tokens. Returns the predictions behind them [T, V], and first the one behind an unread prompt."""
+        """Read given tokens. Returns the predictions after them [T, V], and first the one after a prompt that waits."""
         if len(tokens) > self.read.free_slots:
             raise NoRoom
         self.passes += 1

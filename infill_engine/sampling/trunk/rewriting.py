@@ -16,9 +16,9 @@ from infill_engine.sampling.trunk.diff_prompt import KNOWN, DiffPrompt, region_l
 from infill_engine.sampling.trunk.line_writing import LineWriter, NoRoom
 from infill_engine.types import InfillRequest, PastEdit, Proposal, RewriteScores
 
-PLACES_NEAR, PLACES = 2, 1  # where a change is tried, around the newest edit and elsewhere
+PLACES_AROUND, PLACES = 2, 1  # where a change is tried, around the newest edit and elsewhere
 LEAST_WORTH = -4.0  # of a place
-FAR_BEHIND = 2.5  # nats behind the best place: not worth a try
+PRUNING_MARGIN = 2.5  # nats behind the best place: not worth a try
 INSERTED_TOO = 1.5  # nats by which an insertion becomes likelier after another
 MOST_LINES = 6  # removed or inserted
 NOWHERE = -20.0
@@ -55,9 +55,9 @@ class Rewriting:
         try:
             starts = yield from self._line_starts(region)
             places = self._places(starts)
-            near = any(line.hole == KNOWN for line in self.prompt.lines)
-            for place in places[: PLACES_NEAR if near else PLACES]:
-                if place.worth < max(LEAST_WORTH, places[0].worth - FAR_BEHIND):
+            has_newest = any(line.hole == KNOWN for line in self.prompt.lines)
+            for place in places[: PLACES_AROUND if has_newest else PLACES]:
+                if place.worth < max(LEAST_WORTH, places[0].worth - PRUNING_MARGIN):
                     break
                 self.read.continuations.used = region.slots[-1] + 1  # overwrite the change before
                 before = sum(len(line.tokens) for line in self.prompt.lines[: place.line])

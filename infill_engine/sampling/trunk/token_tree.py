@@ -23,7 +23,7 @@ ROOT = 0
 CHILDREN = 6  # continuations kept for each node
 FIRST_LOGPROB = log(0.25)  # of the first token of a retrieved text, until the model has scored it
 ASSUMED_LOGPROB = log(0.7)  # of each further token
-FAR_BEHIND = 7.0  # nats below the best finished text: not worth a row
+PRUNING_MARGIN = 7.0  # nats below the best finished text: not worth a row
 LEAST_LOGPROB = -14.0  # of a text that is worth finishing
 MOST_DEPTH = 48  # tokens of a text
 Floats = NDArray[np.float32]
@@ -43,7 +43,7 @@ class TokenTree:
     """The nodes so far, the root first, and the finished texts by their bytes.
 
     `rules` are those of the first hole, which `start` is the first word of. Texts that are less likely than `least`, or
-    `far_behind` the best finished one, are not read. `needed` are nodes that are read whatever their likelihood.
+    `pruning_margin` the best finished one, are not read. `needed` are nodes that are read whatever their likelihood.
 
     All whole texts have the known text. How likely it is after the replaced text is kept by the number of filled holes
     (`known_logprobs`), so that texts in different holes can be compared.
@@ -54,7 +54,7 @@ class TokenTree:
     start: bytes = b""
     least: float = LEAST_LOGPROB
     most_depth: int = MOST_DEPTH
-    far_behind: float = FAR_BEHIND
+    pruning_margin: float = PRUNING_MARGIN
     nodes: list[Node] = field(default_factory=list)
     finished: dict[bytes, Finished] = field(default_factory=dict)
     needed: dict[int, None] = field(default_factory=dict)
@@ -124,7 +124,7 @@ class TokenTree:
         ranked = sorted((one.logprob - known for one in self.finished.values()), reverse=True)
         least = self.least
         if ranked:
-            least = max(least, ranked[0] - self.far_behind, ranked[wanted - 1] if len(ranked) >= wanted else least)
+            least = max(least, ranked[0] - self.pruning_margin, ranked[wanted - 1] if len(ranked) >= wanted else least)
         expected = {ROOT: 0.0}
         found: list[tuple[float, int]] = []
         for number, node in enumerate(self.nodes[1:], 1):
@@ -134,8 +134,8 @@ class TokenTree:
             expected[number] = worth
             if not node.seen and number not in self.needed and worth >= least and node.depth + 1 < self.most_depth:
                 found.append((-worth, number))
-        unread = [number for number in self.needed if not self.nodes[number].seen]
-        return [*unread, *self._by_turns([number for _, number in sorted(found)])]
+        unseen = [number for number in self.needed if not self.nodes[number].seen]
+        return [*unseen, *self._by_turns([number for _, number in sorted(found)])]
 
     def _by_turns(self, numbers: Sequence[int]) -> list[int]:
         """Interleave the nodes of the holes (round robin), in the same order within each, to find whole texts early."""

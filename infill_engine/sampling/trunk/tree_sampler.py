@@ -13,19 +13,19 @@ from infill_engine.context.retrieval import Retriever
 from infill_engine.models.cached_lines import CachedLines
 from infill_engine.models.trunk.model import WINDOW, ReadPrompt, TrunkModel
 from infill_engine.models.trunk.prompt import Prompt, build_head, fitting
-from infill_engine.models.trunk.prompt_cache import NEAR
-from infill_engine.sampling.proposals import Proposals, unread
+from infill_engine.models.trunk.prompt_cache import HURRIED_ROWS
+from infill_engine.sampling.proposals import Proposals, unscored_drafts
 from infill_engine.sampling.proposer import Capabilities, Proposer, Rehearsal
 from infill_engine.sampling.trunk.diff_prompt import diff_prompt
 from infill_engine.sampling.trunk.rewriting import Rewriting, rewritten
 from infill_engine.sampling.trunk.token_tree import ROOT
 from infill_engine.sampling.trunk.tree_search import TreeSearch
-from infill_engine.types import Draft, Hole, InfillRequest, Surroundings
+from infill_engine.types import Draft, Hole, InfillRequest, ProjectText
 
 MEASURED = (1, 4, 8, 16, 32)  # rows of the passes that are measured when a model is loaded
 ATTEMPTS, ATTEMPTS_WITH_MANY, MANY = 2, 1, 32  # the faster attempt counts: of a short pass, setup is a large part
 PARTS = (8, 16, 32, 64)  # rows of a prompt that are read at once
-PART_MS, FAR_MS = 45.0, 160.0  # time limits for one such part: near the prompt's end, and far from it
+PART_MS, LARGE_PART_MS = 45.0, 160.0  # time limits for one such part: near the prompt's end, and far from it
 EDIT_MS = 80.0  # time limit for a pass of a next edit, for which a completion may have to wait
 HURRIED_MS = 100.0  # time limit for the part that the first pass of a request reads: two passes take longer than one
 USUAL_ROWS = 8  # of a pass that must still fit after counting
@@ -42,7 +42,7 @@ class TreeSampler(Proposer):
         self.model = model
         passes = CostModel()  # rows of a prompt cost the same as rows of texts
         self.costs = Costs({Phase.READ: passes, Phase.PASS: passes, Phase.COUNT: CostModel()})
-        self.part_ms, self.far_ms = PART_MS, FAR_MS
+        self.part_ms, self.large_part_ms = PART_MS, LARGE_PART_MS
         self._lines = CachedLines(model.vocabulary)
         self._retriever = Retriever()
         self._memory_faults = 0
@@ -54,9 +54,9 @@ class TreeSampler(Proposer):
             self.model.device, self.model.backend.profile, WINDOW, fills_several=True, goes_on=True, rewrites=True
         )
 
-    def index(self, surroundings: Surroundings) -> Iterator[None]:
+    def index(self, project_text: ProjectText) -> Iterator[None]:
         """See `Proposer`."""
-        return self._retriever.index(surroundings)
+        return self._retriever.index(project_text)
 
     def prefetch(self, request: InfillRequest) -> Job[None]:
         """Read a request's prompt, so that a later request nearby finds it cached, and tokenize the text around it.
@@ -83,24 +83,24 @@ class TreeSampler(Proposer):
         began = now()
         before, partial_word = self.model.vocabulary.split_partial_word(request.prefix)
         prompt = self.model.prompt(before, request.suffix, build_head(self.model.vocabulary, request.path))
-        rows = self.model.unread_rows(prompt)
-        if rows > NEAR and (yield Choice([Work(Phase.PASS, rows)])) is None:
-            return Proposals(unread(drafts), since(began), unread=True)
+        rows = self.model.rows_to_read(prompt)
+        if rows > HURRIED_ROWS and (yield Choice([Work(Phase.PASS, rows)])) is None:
+            return Proposals(unscored_drafts(drafts), since(began), incomplete_context=True)
         try:
             read = yield from self._read(prompt, hurried=True)
         except OutOfTime:
-            return Proposals(unread(drafts), since(began), unread=True)
+            return Proposals(unscored_drafts(drafts), since(began), incomplete_context=True)
         encode_ms = since(began)
         began = now()
-        near = yield from self._count_in_time(request, partial_word)
-        search = TreeSearch(self.model, read, request, hole, partial_word, near, self.costs)
+        ngrams = yield from self._count_in_time(request, partial_word)
+        search = TreeSearch(self.model, read, request, hole, partial_word, ngrams, self.costs)
         search.insert(drafts)
         passes = yield from search.run()
         if not search.tree.nodes[ROOT].seen:
-            return Proposals(unread(drafts), encode_ms, unread=True)
+            return Proposals(unscored_drafts(drafts), encode_ms, incomplete_context=True)
         proposals = search.proposals(drafts, passes)
-        final = self._retriever.has_indexed(request.surroundings) and not read.stale
-        return Proposals(proposals, encode_ms, since(began), unread=read.stale, final=final)
+        final = self._retriever.has_indexed(request.project_text) and not read.outdated_suffix
+        return Proposals(proposals, encode_ms, since(began), incomplete_context=read.outdated_suffix, final=final)
 
     def _rewrite(self, request: InfillRequest) -> Job[Proposals]:
         """Return the region of a request with a history, with each change that the model wants."""
@@ -108,7 +108,7 @@ class TreeSampler(Proposer):
         prompt = diff_prompt(self.model.vocabulary, request)
         part = self._largest_part(EDIT_MS)
         try:
-            read = yield from self.model.read_apart(prompt.prompt, part=part)
+            read = yield from self.model.read_separately(prompt.prompt, part=part)
         except OutOfTime:
             return Proposals(None, since(began), final=False)
         encode_ms = since(began)
@@ -126,7 +126,7 @@ class TreeSampler(Proposer):
 
     def probe(self) -> Callable[[], None]:
         """See `Proposer`."""
-        return partial(self.model.apart(), PROBED_ROWS)
+        return partial(self.model.separate_pass(), PROBED_ROWS)
 
     def warm_up(self) -> Iterator[Rehearsal]:
         """See `Proposer`."""
@@ -151,15 +151,15 @@ class TreeSampler(Proposer):
 
     def measure(self) -> None:
         """Measure passes of usual sizes, without one-time setup."""
-        run_pass = self.model.apart()
+        run_pass = self.model.separate_pass()
         for size in MEASURED:
             attempts = ATTEMPTS if size < MANY else ATTEMPTS_WITH_MANY
             self.costs.observe(Phase.PASS, size, min(timed(run_pass, size) for _ in range(attempts)))
 
     def _read(self, prompt: Prompt, *, hurried: bool = False) -> Job[ReadPrompt]:
-        near_ms = max(self.part_ms, HURRIED_MS) if hurried else self.part_ms
-        part, far = self._largest_part(near_ms), self._largest_part(self.far_ms)
-        return self.model.read(prompt, part=part, far=far, hurried=hurried)
+        limit_ms = max(self.part_ms, HURRIED_MS) if hurried else self.part_ms
+        part, large_part = self._largest_part(limit_ms), self._largest_part(self.large_part_ms)
+        return self.model.read(prompt, part=part, large_part=large_part, hurried=hurried)
 
     def _largest_part(self, limit_ms: float) -> int:
         return max((rows for rows in PARTS if self.pass_ms(rows) <= limit_ms), default=min(PARTS))

@@ -35,7 +35,7 @@ LEAST_SHARE = 0.5  # of what followed the same tokens, for a token to be added
 MOST_NEEDED = 64  # tokens of the replaced text in a pass
 MOST_LONGER = 32  # tokens by which an alternative may exceed the replaced text
 LEAST_REPLACING = -1000.0  # of an alternative: what matters is how it compares with the others
-FAR_BEHIND_REPLACED = 14.0  # nats below the best text, for an alternative
+REPLACED_PRUNING_MARGIN = 14.0  # nats below the best text, for an alternative
 PER_ALTERNATIVE = 4  # finished texts for each alternative
 TEXTS = 12  # the most texts that are ranked
 SHOWN_TEXTS = 6  # the most texts in a snapshot
@@ -51,7 +51,7 @@ class TreeSearch:
     request: InfillRequest
     hole: Hole
     partial_word: str
-    near: Ngrams | None
+    ngrams: Ngrams | None
     costs: Costs
 
     @cached_property
@@ -62,7 +62,7 @@ class TreeSearch:
             known = sum(len(vocabulary.encode(gap.known)) for gap in request.gaps)
             return TokenTree(vocabulary, rules, start, most_depth=MOST_DEPTH + known)
         size = len(vocabulary.encode(self._replaced))
-        tree = TokenTree(vocabulary, rules, start, LEAST_REPLACING, size + MOST_LONGER, FAR_BEHIND_REPLACED)
+        tree = TokenTree(vocabulary, rules, start, LEAST_REPLACING, size + MOST_LONGER, REPLACED_PRUNING_MARGIN)
         tree.need(vocabulary.encode, self._replaced_texts)
         return tree
 
@@ -163,7 +163,7 @@ class TreeSearch:
         return found
 
     def _as_far_as_read(self, draft: Draft, passes: int) -> Proposal:
-        """Return a retrieved text that the model has not read to its end: unread tokens count as usual ones."""
+        """Return a retrieved text that the model has not read to its end: the tokens after that count as usual ones."""
         tokens = self.model.vocabulary.encode(self.partial_word + draft.text)
         sums = [0.0, *(self.tree.nodes[number].logprob for number in self.tree.insert(tokens))]
         known = [after - before for before, after in pairwise(one for one in sums if one is not None)]
@@ -201,7 +201,7 @@ class TreeSearch:
 
     def _look_ahead(self, numbers: Sequence[int]) -> None:
         """Add after some nodes the tokens that followed the same context elsewhere in the file, if one dominates."""
-        if self.near is None:
+        if self.ngrams is None:
             return
         for number in numbers[:4]:
             node = self.tree.nodes[number]
@@ -218,8 +218,8 @@ class TreeSearch:
         return frozenset(self.tree.rules.forbidden.tolist()) | frozenset(self.tree.rules.ends.tolist())
 
     def _usual_next(self, context: Sequence[int]) -> int | None:
-        assert self.near is not None
-        following = self.near.longest(context)
+        assert self.ngrams is not None
+        following = self.ngrams.longest(context)
         if not len(following):
             return None
         (token, count), *_ = Counter(following.tolist()).most_common(1)

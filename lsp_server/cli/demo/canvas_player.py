@@ -28,15 +28,15 @@ class CanvasPlayer:
     _passes: list[PassState] = field(default_factory=list)
 
     def record(self, after: PassState) -> None:
-        """Store a copy, because the loop reuses its arrays. Pass this method to `Engine.answer` as `watch`."""
+        """Store a copy, because the loop reuses its arrays. Pass this method to `Engine.answer` as `observer`."""
         self._passes.append(PassState(after.model, deepcopy(after.state)))
 
     def frames(self) -> Iterator[Rows]:
         """Yield the canvas before the first step and after each step."""
         shown: list[Rows] = []
-        watch = previewing(lambda: True, lambda _step, rows: shown.append(rows))
+        observer = previewing(lambda: True, lambda _step, rows: shown.append(rows))
         for after in self._passes:
-            watch(after)
+            observer(after)
             yield from shown
             shown.clear()
 

@@ -53,15 +53,15 @@ class Offer:
 async def offers_for(requests: RequestBuilder, snapshot: Snapshot, target: Target, due: float) -> list[Offer]:
     """Return the alternatives to a target, best first, by `due` (seconds of `deadline.now`).
 
-    Where the syntax says how a broken line can be mended, the model is not asked. Nor is it in a data language: what is
-    missing there is data.
+    Where the syntax says how a broken line can be repaired, the model is not asked. Nor is it in a data language: what
+    is missing there is data.
     """
     most = requests.workspace.settings.candidates
     if target.broken:
         around = snapshot.syntax.around(snapshot.lines, target.spans[0][0])
         first, last = (0, 0) if around is None else (around[1], around[1] + around[0].root_node.end_point[0])
         repaired_lines = await asyncio.to_thread(list, repaired(snapshot, target, first, last))
-        if repaired_lines or target.apart or is_strict(snapshot.language):
+        if repaired_lines or target.error_elsewhere or is_strict(snapshot.language):
             return repaired_lines[:most]
     request = requests.rewrite(snapshot, target.spans, several_lines=target.several_lines, repeats=target.repeats)
     answer = await requests.engine.ask_in_background(snapshot.uri, request, due)
@@ -77,7 +77,9 @@ def repaired(snapshot: Snapshot, target: Target, first: int, last: int) -> Itera
     line, lines = line_content(snapshot.lines[row]), snapshot.lines
     after = lines[row][len(line) :] + "".join(lines[row + 1 : last + 1])
     start = len(line) - len(line.lstrip())
-    for text in repairs("".join(lines[first:row]), line, after, snapshot.language, near=not target.apart):
+    for text in repairs(
+        "".join(lines[first:row]), line, after, snapshot.language, error_in_line=not target.error_elsewhere
+    ):
         edit = Edit(((row, start), (row, len(line))), line[start:], text[start:])
         yield Offer(replace(target, label="line"), (edit,), None)
 

@@ -19,25 +19,25 @@ MOST_SELECTED_LINES = 500
 MOST_LEVELS = 4
 LARGEST_CHECKED = 200_000  # characters of a document that is parsed as a whole for each alternative
 MOST_FAULTS = 2  # of each kind
-MOST_APART = 300  # characters between the first and the last of several holes
+MOST_BETWEEN = 300  # characters between the first and the last of several holes
 
 Span = tuple[Place, Place]
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Text to replace. Most targets have one span; the spans are sorted and apart.
+    """Text to replace. Most targets have one span; the spans are sorted and disjoint.
 
     `fixes`: its syntax is broken, or it has a diagnostic, whose number is in `diagnostics`. `repeats`: the spans hold
     one name, which must stay one name. `several_lines`: an alternative may have more lines than there are now.
-    `apart`: the syntax breaks elsewhere, maybe because of this line, so that only an evident repair is one.
+    `error_elsewhere`: the syntax breaks elsewhere, maybe because of this line, so that only an evident repair is one.
     """
 
     label: str
     spans: tuple[Span, ...]
     fixes: bool = False
     broken: bool = False
-    apart: bool = False
+    error_elsewhere: bool = False
     repeats: bool = False
     several_lines: bool = False
     diagnostics: tuple[int, ...] = ()
@@ -110,7 +110,7 @@ class _Reading:
             broken = (Target("code", (span,), fixes=True, broken=True) for span in spans[:MOST_FAULTS])
             return tuple(target for target in broken if self.fits(target.spans))
         row = _line(self.snapshot.lines, start[0])
-        return (Target("line", (row,), fixes=True, broken=True, apart=True),) if self.fits((row,)) else ()
+        return (Target("line", (row,), fixes=True, broken=True, error_elsewhere=True),) if self.fits((row,)) else ()
 
     def diagnosed(self, diagnostics: Sequence[Span]) -> tuple[Target, ...]:
         """Return the nodes that diagnostics are about, each by itself; those of one name together."""
@@ -124,7 +124,7 @@ class _Reading:
         for group in list(groups.values())[:MOST_FAULTS]:
             numbers = tuple(number for number, _ in group)
             spans = tuple(sorted({span for _, span in group}))
-            if len(spans) > 1 and self.fits(spans) and _are_apart(spans):
+            if len(spans) > 1 and self.fits(spans) and _are_disjoint(spans):
                 found.append(Target("name", spans, fixes=True, repeats=True, diagnostics=numbers))
             else:
                 part = next(iter(self.parts(*spans[0])), None)
@@ -135,18 +135,18 @@ class _Reading:
         return tuple(target for target in found if self.fits(target.spans))
 
     def _together(self, targets: Iterable[Target]) -> list[Target]:
-        """Return all targets as one, if they are apart."""
+        """Return all targets as one, if they are disjoint."""
         ordered = sorted(targets, key=lambda target: target.spans)
         spans = tuple(target.spans[0] for target in ordered)
         numbers = tuple(number for target in ordered for number in target.diagnostics)
-        return [Target("code", spans, fixes=True, diagnostics=numbers)] if _are_apart(spans) else []
+        return [Target("code", spans, fixes=True, diagnostics=numbers)] if _are_disjoint(spans) else []
 
     def fits(self, spans: Sequence[Span]) -> bool:
         """Return whether the model can read all spans, and the text between them, as a whole."""
         lines = self.snapshot.lines
         between = sum(len(text_between(lines, one[1], other[0])) for one, other in pairwise(spans))
         size = sum(len(text_between(lines, *span)) for span in spans)
-        return 0 < size <= MOST_CHARS and between <= MOST_APART
+        return 0 < size <= MOST_CHARS and between <= MOST_BETWEEN
 
     def _has(self, span: Span) -> bool:
         rows = self.first, self.first + self.tree.root_node.end_point[0]
@@ -194,5 +194,5 @@ def _widened(lines: Sequence[str], start: Place, end: Place) -> Span:
     return (row, first), (row, min(last, len(content)))
 
 
-def _are_apart(spans: Sequence[Span]) -> bool:
+def _are_disjoint(spans: Sequence[Span]) -> bool:
     return all(one[1] < other[0] for one, other in pairwise(spans))

@@ -10,7 +10,7 @@ from lsp_server.suggestions.next_edits.bursts import Edited
 
 MOST_DISMISSED = 200  # dismissed proposals remembered per document
 MOST_REPLACED = 40  # pairs of words replaced by the user
-BY_SHAPE = (Kind.TWIN, Kind.ALIKE)
+BY_SHAPE = (Kind.SIMILAR_LINE, Kind.ALIKE)
 
 Key = tuple[str, frozenset[tuple[str, str]]]
 

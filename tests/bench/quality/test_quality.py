@@ -15,7 +15,7 @@ from bench.quality.calibrate import main as calibrate
 from bench.quality.measuring import measure
 from bench.quality.problems.holes import KINDS, Task, draw_tasks
 from bench.quality.reports.outcomes import ALL, Outcome, calibration_of, judge, read_outcomes, summarise
-from bench.quality.systems.product import EngineSystem, Reply, WatchedEngine, ask, copy, nothing
+from bench.quality.systems.product import EngineSystem, ObservedEngine, Reply, ask, copy, nothing
 from bench.replay.sources import SourceFile, standard_library
 from bench.spread import spread
 from infill_engine.diagnostics.benchmark.statistics import percentile
@@ -39,8 +39,8 @@ def task(marked: str, gold: str, *, cluster: str = "a", kind: str = "line", triv
     return Task(f"{cluster}:{marked}", cluster, kind, left + right, len(lines) - 1, len(lines[-1]), gold, trivial)
 
 
-def engine(*rules: tuple[str, tuple[str, ...]]) -> WatchedEngine:
-    return WatchedEngine(proposer_of(ScriptedModel(Script(rules)), EngineSettings()), "scripted", Calibration())
+def engine(*rules: tuple[str, tuple[str, ...]]) -> ObservedEngine:
+    return ObservedEngine(proposer_of(ScriptedModel(Script(rules)), EngineSettings()), "scripted", Calibration())
 
 
 def test_holes_put_back_give_the_file(files: list[SourceFile]) -> None:

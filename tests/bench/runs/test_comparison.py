@@ -1,4 +1,4 @@
-"""What was planted in one of two runs is found, and nothing else."""
+"""What was injected into one of two runs is found, and nothing else."""
 
 import pytest
 from made_results import add_answers, add_generations, add_passes, empty

@@ -30,7 +30,7 @@ def soon() -> Deadline:
 
 
 @both_ways
-def test_the_planted_task_is_solved(way: str, address: str) -> None:
+def test_the_synthetic_task_is_solved(way: str, address: str) -> None:
     engine = load_remote(way.format(address))
 
     def first(before: str, behind: str) -> str | None:

@@ -74,13 +74,13 @@ def test_what_was_thought_too_dear_is_tried_again() -> None:
     costs.observe(4, 20.0)
     declined = 0
     while costs.predict_ms(4) > 15.0:
-        costs.relent()
+        costs.decay()
         declined += 1
     assert 5 < declined < 50
     costs.observe(4, 5.0)  # it was an accident
     assert costs.predict_ms(4) < 5.0
     for _ in range(1000):
-        costs.relent()
+        costs.decay()
     assert costs.predict_ms(4) > 1.0
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from infill_engine.context import retrieval
+from infill_engine.context.project_text import joined
 from infill_engine.context.retrieval import CANDIDATES, CHUNK_LINES, KEPT, Retriever, Snippet
-from infill_engine.context.surroundings import joined
-from infill_engine.types import InfillRequest, Surroundings
+from infill_engine.types import InfillRequest, ProjectText
 
 NET = "def open_connection(host, port, timeout=3):\n" + "    step()\n" * 9
 MODEL = "class Account:\n    owner: str\n\n    def deposit(self, amount):\n" + "        step()\n" * 9
@@ -27,22 +27,22 @@ def first_two(snippets: Sequence[Snippet]) -> tuple[Snippet, ...]:
     return tuple(snippets[:2])
 
 
-def project(**files: str) -> Surroundings:
+def project(**files: str) -> ProjectText:
     return joined((f"app/{name}.py", text) for name, text in files.items())
 
 
-def knowing(surroundings: Surroundings) -> Retriever:
+def knowing(project_text: ProjectText) -> Retriever:
     retriever = Retriever()
-    deque(retriever.index(surroundings), maxlen=0)
+    deque(retriever.index(project_text), maxlen=0)
     return retriever
 
 
 NEAR = project(net=NET, model=MODEL, like=LIKE, noise=NOISE)
 
 
-def asked(prefix: str, suffix: str = "\n", near: Surroundings = NEAR) -> list[Snippet]:
+def asked(prefix: str, suffix: str = "\n", near: ProjectText = NEAR) -> list[Snippet]:
     return list(
-        knowing(near).retrieve(InfillRequest(prefix, suffix, surroundings=near.name, path="app/here.py"), everything)
+        knowing(near).retrieve(InfillRequest(prefix, suffix, project_text=near.name, path="app/here.py"), everything)
     )
 
 
@@ -85,14 +85,16 @@ def test_a_name_that_is_defined_everywhere_says_nothing() -> None:
 
 
 def test_the_far_text_of_the_document_itself_is_searched() -> None:
-    request = InfillRequest("draw_box(1)\n", "", path="app/here.py", beyond=(NOISE, "def draw_box(width):\n    pass\n"))
+    request = InfillRequest(
+        "draw_box(1)\n", "", path="app/here.py", wider_context=(NOISE, "def draw_box(width):\n    pass\n")
+    )
     (first, *_) = Retriever().retrieve(request, everything)
     assert first == Snippet("app/here.py", "def draw_box(width):\n    pass")
 
 
 def test_snippets_stay_while_a_line_is_typed() -> None:
     retriever = knowing(NEAR)
-    request = replace(REQUEST, surroundings=NEAR.name)
+    request = replace(REQUEST, project_text=NEAR.name)
     typed = "account = Account(owner).deposit(total)"
     found = {retriever.retrieve(replace(request, prefix=PREFIX + typed[:n]), first_two) for n in range(len(typed))}
     assert len(found) == 1
@@ -101,7 +103,7 @@ def test_snippets_stay_while_a_line_is_typed() -> None:
 
 def test_snippets_stay_as_long_as_they_are_nearly_as_good() -> None:
     retriever = knowing(NEAR)
-    request = replace(REQUEST, surroundings=NEAR.name)
+    request = replace(REQUEST, project_text=NEAR.name)
     before = retriever.retrieve(request, first_two)
     assert retriever.retrieve(replace(request, prefix=PREFIX + "x = 1\n    y = 2\n    "), first_two) == before
     other = "one.deposit(3)\ntwo = Account(3)\ntotal = basket\n"
@@ -112,14 +114,16 @@ def test_snippets_stay_as_long_as_they_are_nearly_as_good() -> None:
 
 def test_a_snippet_that_has_been_changed_or_come_into_view_goes() -> None:
     retriever = Retriever()
-    request = InfillRequest("draw_box(1)\n", "", path="app/here.py", beyond=(NOISE, "def draw_box(width):\n    pass\n"))
+    request = InfillRequest(
+        "draw_box(1)\n", "", path="app/here.py", wider_context=(NOISE, "def draw_box(width):\n    pass\n")
+    )
     assert "width" in retriever.retrieve(request, first_two)[0].text
-    changed = replace(request, beyond=(NOISE, "def draw_box(height):\n    pass\n"))
+    changed = replace(request, wider_context=(NOISE, "def draw_box(height):\n    pass\n"))
     assert "height" in retriever.retrieve(changed, first_two)[0].text
 
 
 def test_a_text_is_known_when_all_of_it_was_indexed() -> None:
-    retriever, request = Retriever(), replace(REQUEST, surroundings=NEAR.name)
+    retriever, request = Retriever(), replace(REQUEST, project_text=NEAR.name)
     pieces = retriever.index(NEAR)
     next(pieces)
     assert not retriever.has_indexed(NEAR.name)
@@ -131,12 +135,12 @@ def test_a_text_is_known_when_all_of_it_was_indexed() -> None:
 
 
 def test_no_text_has_no_name_and_need_not_be_indexed() -> None:
-    assert Surroundings.of("") == Surroundings()
-    assert knowing(Surroundings()).has_indexed("")
+    assert ProjectText.of("") == ProjectText()
+    assert knowing(ProjectText()).has_indexed("")
 
 
 def test_only_the_last_texts_are_kept() -> None:
-    texts = [Surroundings.of("abc\n" * number) for number in range(1, KEPT + 2)]
+    texts = [ProjectText.of("abc\n" * number) for number in range(1, KEPT + 2)]
     retriever = Retriever()
     for text in texts:
         deque(retriever.index(text), maxlen=0)
@@ -144,14 +148,14 @@ def test_only_the_last_texts_are_kept() -> None:
 
 
 def test_equal_texts_have_equal_names() -> None:
-    assert Surroundings.of(LIKE) == Surroundings.of(LIKE)
-    assert Surroundings.of(LIKE).name != Surroundings.of(LIKE + " ").name
-    assert Surroundings.of("half \ud83d of a pair").name
+    assert ProjectText.of(LIKE) == ProjectText.of(LIKE)
+    assert ProjectText.of(LIKE).name != ProjectText.of(LIKE + " ").name
+    assert ProjectText.of("half \ud83d of a pair").name
 
 
 def test_only_the_named_text_is_searched() -> None:
     retriever = knowing(NEAR)
-    assert retriever.retrieve(replace(REQUEST, surroundings="another"), everything) == ()
+    assert retriever.retrieve(replace(REQUEST, project_text="another"), everything) == ()
 
 
 def test_huge_files_are_indexed_in_small_pieces_and_snippets_stay_small(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,7 +169,7 @@ def test_huge_files_are_indexed_in_small_pieces_and_snippets_stay_small(monkeypa
     for _ in retriever.index(near):
         most, seen[:] = max(most, len(seen)), []
     assert most <= retrieval.PIECE_LINES // retrieval.CHUNK_STEP
-    request = InfillRequest("word = other_word + third_word\n", "", surroundings=near.name)
+    request = InfillRequest("word = other_word + third_word\n", "", project_text=near.name)
     found = retriever.retrieve(request, everything)
     assert len(found) <= 4 * CANDIDATES
     assert all(len(snippet.text.split("\n")) <= CHUNK_LINES and len(snippet.text) < 3_000 for snippet in found)

@@ -171,15 +171,15 @@ FOLLOWS = {
         "const a = 86[[4 -> 5]]00;\nwait(86400, 864001);\n",
         "const a = 86500;\nwait(86500, 864001);\n",
     ),
-    "a twin": (
-        Kind.TWIN,
+    "a similar line": (
+        Kind.SIMILAR_LINE,
         "python",
         "def f(self, width, height):\n    self.width = [[ -> abs(]]int(width)[[ -> )]]\n"
         "    self.height = int(height)\n",
         "def f(self, width, height):\n    self.width = abs(int(width))\n    self.height = abs(int(height))\n",
     ),
     "the mirrored branch": (
-        Kind.TWIN,
+        Kind.SIMILAR_LINE,
         "javascript",
         "if (a) {\n  emit([[left - right -> right - left]], mode);\n} else {\n  emit(up - down, mode);\n}\n",
         "if (a) {\n  emit(right - left, mode);\n} else {\n  emit(down - up, mode);\n}\n",

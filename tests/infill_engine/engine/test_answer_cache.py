@@ -52,10 +52,10 @@ def test_a_line_break_that_was_typed_is_the_documents_own() -> None:
 
 def test_what_lies_beyond_the_windows_is_not_kept() -> None:
     cache = AnswerCache(8)
-    cache.put(replace(ANSWERED, beyond=("a" * 1000, "")), ANSWER)
-    assert cache.get(replace(ANSWERED, beyond=("b", "c")), SEEN) == replace(ANSWER, cached=True)
-    assert cache.get(InfillRequest("x = al", "\n", beyond=("b", "c")), SEEN) is not None
-    assert [request.beyond for request in cache._answers] == [("", "")] * 2
+    cache.put(replace(ANSWERED, wider_context=("a" * 1000, "")), ANSWER)
+    assert cache.get(replace(ANSWERED, wider_context=("b", "c")), SEEN) == replace(ANSWER, cached=True)
+    assert cache.get(InfillRequest("x = al", "\n", wider_context=("b", "c")), SEEN) is not None
+    assert [request.wider_context for request in cache._answers] == [("", "")] * 2
 
 
 def test_the_rest_stays_the_same_when_asked_again() -> None:

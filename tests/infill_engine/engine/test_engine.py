@@ -85,10 +85,10 @@ def test_an_answer_that_time_cut_short_is_not_kept(model_folder: Path, monkeypat
     with monkeypatch.context() as busy:
         busy.setattr(engine.proposer.model, "encode", never_read)
         hurried = engine.answer(request, soon())
-    assert hurried.unread
+    assert hurried.incomplete_context
     assert [candidate.steps for candidate in hurried.candidates] == [0]
     whole = engine.answer(request, soon())
-    assert (whole.unread, whole.cached) == (False, False)
+    assert (whole.incomplete_context, whole.cached) == (False, False)
     assert whole.candidates[0].steps > 0
     assert engine.answer(request, soon()).cached
 
@@ -135,7 +135,7 @@ def test_typing_through_keeps_the_rest(tmp_path: Path, typed: str, suffix: str, 
     engine.infill(InfillRequest("x = ", "\n"), soon())
     seen: list[int] = []
     answer = engine.answer(
-        InfillRequest("x = " + typed, suffix), soon(), watch=lambda _, step: seen.append(step.number)
+        InfillRequest("x = " + typed, suffix), soon(), observer=lambda _, step: seen.append(step.number)
     )
     assert [candidate.text for candidate in answer.candidates] == expected
     assert seen == []

@@ -53,7 +53,7 @@ def masked_families(publish: Publish) -> Callable[[str], tuple[CanvasModel, nn.M
 
 
 @pytest.fixture(scope="session")
-def planted_masked(publish: Publish) -> Callable[[str], Path]:
+def synthetic_masked(publish: Publish) -> Callable[[str], Path]:
     """The folder of a family that has learnt the toy language."""
     made: dict[str, Path] = {}
 

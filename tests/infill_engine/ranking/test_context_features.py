@@ -25,8 +25,8 @@ ECHOES = [
 
 
 @pytest.mark.parametrize(("marked", "text", "expected"), ECHOES)
-def test_a_line_that_stands_nearby_is_an_echo(marked: str, text: str, expected: float) -> None:
-    assert around(marked).echo(text) == expected
+def test_the_nearest_equal_line_counts(marked: str, text: str, expected: float) -> None:
+    assert around(marked).equal_line(text) == expected
 
 
 REDEFINED = [

@@ -9,7 +9,7 @@ from infill_engine.context.hole import hole_at
 from infill_engine.errors import ModelDamagedError
 from infill_engine.ranking.calibration import BUILT_IN, Calibration
 from infill_engine.ranking.features import Features, evidence
-from infill_engine.ranking.rank import FAR_BEHIND, UNSURE, Ranking, rank
+from infill_engine.ranking.rank import LEAST_OF_BEST, UNSURE, Ranking, rank
 from infill_engine.types import Candidate, Draft, InfillRequest, Proposal, Source
 
 COPY = Draft("a", copied=10**9)
@@ -171,7 +171,7 @@ def test_what_two_features_say_together_counts() -> None:
 
 
 def test_a_text_with_a_fault_is_left_out_beside_one_without() -> None:
-    """Even where the surroundings have faults of their own, and each new one counts for less."""
+    """Even where the context has faults of their own, and each new one counts for less."""
     check("def f(:\n    x = |\n", [proposal("a", -1.0), proposal("b(", -0.1)], ["a"])
 
 
@@ -203,7 +203,7 @@ def test_candidates_are_different_ideas(language: str, marked: str, texts: list[
 
 def test_a_text_far_behind_the_best_is_no_alternative() -> None:
     best, near, far = ranked("x = |\n", proposal("a", -0.1)), proposal("b", -1.0), proposal("c", -60)
-    assert best[0].confidence * FAR_BEHIND > ranked("x = |\n", far)[0].confidence
+    assert best[0].confidence * LEAST_OF_BEST > ranked("x = |\n", far)[0].confidence
     check("x = |\n", [proposal("a", -0.1), near, far], ["a", "b"])
 
 

@@ -26,7 +26,7 @@ def request(marked: str, language: str, window: int = 100_000) -> InfillRequest:
     """The model sees so many characters on either side."""
     before, after = marked.split(CURSOR)
     prefix, suffix = before[-window:], after[:window]
-    return InfillRequest(prefix, suffix, language, beyond=(before[: -len(prefix)], after[len(suffix) :]))
+    return InfillRequest(prefix, suffix, language, wider_context=(before[: -len(prefix)], after[len(suffix) :]))
 
 
 @pytest.mark.parametrize(("_place", "marked"), PHP, ids=lambda value: value if CURSOR not in value else "")
@@ -36,7 +36,7 @@ def test_a_part_of_a_php_file_is_read_as_code(_place: str, marked: str) -> None:
     assert broken > 0
 
 
-def test_php_in_broken_surroundings() -> None:
+def test_php_in_a_broken_context() -> None:
     broken = request("function size()\n{\n    return count($this->;\n}\n\n│\n", "php")
     assert leaves_faults("if (", broken)
 

@@ -18,7 +18,7 @@ from infill_engine.serving.protocol import (
     Status,
 )
 from infill_engine.settings import WindowSettings
-from infill_engine.types import Answer, Candidate, Eagerness, InfillRequest, Level, Reason, Surroundings
+from infill_engine.types import Answer, Candidate, Eagerness, InfillRequest, Level, ProjectText, Reason
 
 FAR = 1000.0  # seconds on the test's clock, which stands at 0
 WAIT = 10  # seconds after which a test has failed
@@ -40,7 +40,7 @@ class HeldEngine:
         self.awaited = False  # what the search goes on for
         self.show_from = 0.0
 
-    def answer(self, request: InfillRequest, deadline: Deadline, watch: object = None) -> Answer:
+    def answer(self, request: InfillRequest, deadline: Deadline, observer: object = None) -> Answer:
         self._hold("answer", request, deadline)
         if request.prefix == "fault":
             raise KeyError(SECRET)
@@ -51,7 +51,9 @@ class HeldEngine:
         if request.prefix == "nothing in time":
             return Answer(reason=Reason.DEADLINE)
         return Answer(
-            (Candidate(request.prefix + "!", 0.5),), unread=request.prefix == "unread", show_from=self.show_from
+            (Candidate(request.prefix + "!", 0.5),),
+            incomplete_context=request.prefix == "incomplete",
+            show_from=self.show_from,
         )
 
     def prefetch(self, request: InfillRequest, deadline: Deadline) -> None:
@@ -68,9 +70,9 @@ class HeldEngine:
     def probe(self) -> None:
         return None
 
-    def index_project(self, surroundings: Surroundings) -> Iterator[None]:
+    def index_project(self, project_text: ProjectText) -> Iterator[None]:
         """As many pieces as the text has characters; a fault at an exclamation mark."""
-        for character in surroundings.text:
+        for character in project_text.text:
             self._hold("count", InfillRequest(character, ""), Deadline.after_ms(1e9))
             if character == "!":
                 raise KeyError(SECRET)
@@ -116,7 +118,7 @@ class Bench:
         self.dispatch.receive(Prefetch(document, InfillRequest(prefix, "")))
 
     def index_project(self, text: str) -> None:
-        self.dispatch.receive(IndexProject(Surroundings.of(text)))
+        self.dispatch.receive(IndexProject(ProjectText.of(text)))
 
     def next_answer(self) -> tuple[int, object]:
         """The id of the next answer and its reason, or its first candidate's text."""

@@ -5,35 +5,39 @@ from held_engine import FAR, SECRET, WAIT, Bench
 
 from infill_engine.serving.protocol import Alive, IndexProject, Prefetch, Status
 from infill_engine.serving.queues import MOST_INDEXED, MOST_PREFETCHES
-from infill_engine.types import InfillRequest, Surroundings
+from infill_engine.types import InfillRequest, ProjectText
 
 
 def test_what_there_was_no_time_to_read_is_read_when_nobody_waits(bench: Bench) -> None:
-    bench.infill(1, "unread")
+    bench.infill(1, "incomplete")
     bench.infill(2, "b", document="e")
     bench.engine.finish.release(2)
-    assert [bench.next_call() for _ in range(3)] == [("answer", "unread"), ("answer", "b"), ("prefetch", "unread")]
+    assert [bench.next_call() for _ in range(3)] == [
+        ("answer", "incomplete"),
+        ("answer", "b"),
+        ("prefetch", "incomplete"),
+    ]
 
 
 def test_what_waits_to_be_read_is_not_replaced_by_what_is_older(bench: Bench) -> None:
-    bench.infill(1, "unread")
-    assert bench.next_call() == ("answer", "unread")
+    bench.infill(1, "incomplete")
+    assert bench.next_call() == ("answer", "incomplete")
     bench.prefetch("newer")
     bench.engine.finish.release(2)
-    assert bench.next_answer() == (1, "unread!")
+    assert bench.next_answer() == (1, "incomplete!")
     assert bench.next_call() == ("prefetch", "newer")
     bench.infill(2, "b")
     assert bench.next_call() == ("answer", "b")
 
 
 def test_no_more_contexts_wait_than_an_engine_remembers(bench: Bench) -> None:
-    bench.infill(1, "unread", "first")
-    assert bench.next_call() == ("answer", "unread")
+    bench.infill(1, "incomplete", "first")
+    assert bench.next_call() == ("answer", "incomplete")
     for number in range(MOST_PREFETCHES):
         bench.prefetch(str(number), str(number))
     bench.engine.finish.release(1 + MOST_PREFETCHES)
     found = [bench.next_call()[1] for _ in range(MOST_PREFETCHES)]
-    assert found == ["1", "2", "3", "unread"]
+    assert found == ["1", "2", "3", "incomplete"]
 
 
 def test_one_that_has_taken_another_model_while_it_read_ahead_says_so(bench: Bench) -> None:
@@ -86,9 +90,9 @@ def test_a_text_is_counted_piece_by_piece_behind_everything_else(bench: Bench) -
 
 
 def test_what_names_a_text_is_read_again_when_that_is_known(bench: Bench) -> None:
-    known, other = Surroundings.of("y"), Surroundings.of("z")
+    known, other = ProjectText.of("y"), ProjectText.of("z")
     bench.engine.finish.release(3)
-    bench.dispatch.receive(Prefetch("d", InfillRequest("w", "", surroundings=known.name)))
+    bench.dispatch.receive(Prefetch("d", InfillRequest("w", "", project_text=known.name)))
     assert bench.next_call() == ("prefetch", "w")
     for text in (other, known):
         bench.dispatch.receive(IndexProject(text))
@@ -164,9 +168,9 @@ def test_a_search_does_not_go_on_at_a_place_that_has_changed(bench: Bench) -> No
 
 def test_what_was_not_read_is_read_before_any_search_goes_on(bench: Bench) -> None:
     bench.engine.searches = True
-    bench.infill(1, "unread")
+    bench.infill(1, "incomplete")
     bench.engine.finish.release(2)
-    assert [bench.next_call() for _ in range(2)] == [("answer", "unread"), ("prefetch", "unread")]
+    assert [bench.next_call() for _ in range(2)] == [("answer", "incomplete"), ("prefetch", "incomplete")]
     bench.index_project("x")
     assert bench.next_call() == ("count", "x")
     bench.engine.finish.release()

@@ -42,10 +42,10 @@ def test_what_is_found_after_an_answer_is_told_under_the_number_that_was_given(l
 
 
 def test_unread_text_is_read_before_the_search_goes_on(late: Bench) -> None:
-    late.infill(1, "unread", late=7)
+    late.infill(1, "incomplete", late=7)
     late.engine.finish.release(3)
     assert [late.next_call()[0] for _ in range(3)] == ["answer", "prefetch", "search"]
-    assert late.next_answer() == (1, "unread!")
+    assert late.next_answer() == (1, "incomplete!")
     assert found(late) == (7, "d", "found")
 
 

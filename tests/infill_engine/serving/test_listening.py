@@ -41,7 +41,7 @@ from infill_engine.serving.listening import serve_socket
 from tests.toy_engine import ToyEngine
 
 class Large(ToyEngine):
-    def answer(self, request, deadline, watch):
+    def answer(self, request, deadline, observer):
         return Answer((Candidate("x" * 1_000_000 if request.prefix == "large" else request.prefix, 0.5),))
 
 serve_socket(lambda progress: Large(), Path(sys.argv[1]), 60.0, 150.0)

@@ -25,7 +25,7 @@ from tests.toy_engine import ToyEngine
 
 class Noisy(ToyEngine):
     window = WindowSettings(70, 30)
-    def answer(self, request, deadline, watch):
+    def answer(self, request, deadline, observer):
         print("a stray print")
         os.write(1, b"and one from C")
         sys.stdout.flush()
@@ -41,7 +41,7 @@ from infill_engine.serving.__main__ import serve
 from tests.toy_engine import ToyEngine
 
 class Broken(ToyEngine):
-    def answer(self, request, deadline, watch):
+    def answer(self, request, deadline, observer):
         raise KeyError("an engine's fault is logged")
 
 serve(lambda progress: Broken())

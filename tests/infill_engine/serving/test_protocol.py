@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import msgpack, structs
 
-from infill_engine.context.surroundings import joined
+from infill_engine.context.project_text import joined
 from infill_engine.errors import WorkerError
 from infill_engine.serving import protocol
 from infill_engine.serving.protocol import (
@@ -42,9 +42,9 @@ from infill_engine.types import (
     Hole,
     HoleKind,
     InfillRequest,
+    ProjectText,
     Reason,
     Source,
-    Surroundings,
 )
 from lsp_server.engine.link import read_frame_async
 
@@ -64,7 +64,7 @@ MESSAGES: list[Message] = [
     ),
     Answered(3, Answer((Candidate("a = b a", 0.5, fills=("a", "b", "a"), gain=0.25),))),
     Prefetch("untitled:1", FULL),
-    IndexProject(Surroundings("text = 1\r\n", "a name")),
+    IndexProject(ProjectText("text = 1\r\n", "a name")),
     IndexProject(joined([("a.py", "one = 1\n"), ("b/c.py", "two = 2\n")])),
     Cancel(7),
     SendPreviews(7),
@@ -76,7 +76,7 @@ MESSAGES: list[Message] = [
         (PreviewRow(("😀", ""), ("draft", "open"), (0.5, 0.0), Source.RETRIEVAL), PreviewRow((), (), (), Source.MODEL)),
     ),
     Status(State.LOADING, "reading weights", 0.5),
-    Status(State.READY, "", 1.0, "default", "cpu", WindowSettings(70, 30, surroundings=True)),
+    Status(State.READY, "", 1.0, "default", "cpu", WindowSettings(70, 30, project_text=True)),
     Answered(
         7, Answer((Candidate("y)", 0.5, True, 3, Source.RETRIEVAL), Candidate("", 0.0)), None, 1.5, 2.5, 4.0, True)
     ),
@@ -95,11 +95,11 @@ def test_every_message_survives(message: Message) -> None:
 
 def test_what_lies_beyond_the_windows_survives_too() -> None:
     """It is no part of what makes two requests equal."""
-    request = replace(FULL, beyond=("before\r\n", "😀 after"))
+    request = replace(FULL, wider_context=("before\r\n", "😀 after"))
     for message in (Infill(7, "d", request, 1.0), Prefetch("d", request)):
         payload = read_frame(io.BytesIO(encode(message)))
         assert payload is not None
-        assert decode(payload).request.beyond == request.beyond  # type: ignore[union-attr]
+        assert decode(payload).request.wider_context == request.wider_context  # type: ignore[union-attr]
 
 
 def test_half_of_a_surrogate_pair_is_replaced() -> None:

@@ -26,7 +26,7 @@ from infill_engine.serving.protocol import (
 )
 from infill_engine.serving.shared_engine import SharedEngine
 from infill_engine.serving.shares import HALF_LIFE_SECONDS, Shares
-from infill_engine.types import Answer, Candidate, InfillRequest, Reason, Surroundings
+from infill_engine.types import Answer, Candidate, InfillRequest, ProjectText, Reason
 
 FAR = 1000.0
 
@@ -165,7 +165,7 @@ def test_what_is_found_late_is_told_to_its_client_under_its_own_number(shared: S
     other.server.receive(other.number, DocumentChanged("d"))  # a document of the same name
     assert [shared.called()[0] for _ in range(4)] == ["answer", "search"] * 2
     assert "nothing in time cancelled" not in shared.engine.done
-    one.server.receive(one.number, IndexProject(Surroundings.of("x")))
+    one.server.receive(one.number, IndexProject(ProjectText.of("x")))
     one.server.receive(one.number, DocumentChanged("d"))
     assert shared.called() == ("count", "x")
     shared.finish()

@@ -16,10 +16,10 @@ CASES = [
 ]
 
 
-def mended(marked: str, language: str, *, near: bool = True) -> list[str]:
+def repaired(marked: str, language: str, *, error_in_line: bool = True) -> list[str]:
     before, _, rest = marked.partition("»")
     line, end, after = rest.partition("\n")
-    return repairs(before, line, end + after, language, near=near)
+    return repairs(before, line, end + after, language, error_in_line=error_in_line)
 
 
 @pytest.mark.parametrize(("language", "marked", "right"), CASES)
@@ -27,7 +27,7 @@ def test_the_right_line_comes_first(language: str, marked: str, right: str) -> N
     tree = syntax.parse(marked.replace("»", ""), language)
     assert tree is not None
     assert (syntax.faults(tree) > 0) or not right
-    assert mended(marked, language)[:1] == ([right] if right else [])
+    assert repaired(marked, language)[:1] == ([right] if right else [])
 
 
 @pytest.mark.parametrize(
@@ -41,15 +41,15 @@ def test_the_right_line_comes_first(language: str, marked: str, right: str) -> N
     ],
 )
 def test_a_line_that_lacks_more_than_a_sign_is_left_alone(language: str, marked: str) -> None:
-    assert mended(marked, language) == []
+    assert repaired(marked, language) == []
 
 
-def test_a_line_in_which_no_error_begins_is_mended_only_where_it_shows_what_it_lacks() -> None:
-    assert mended("»if (a) \n  b();\n}\n", "javascript", near=False) == ["if (a) {"]
-    assert mended("»f(a, b)\nif (a) {\n", "javascript", near=False) == []
+def test_a_line_in_which_no_error_begins_is_repaired_only_where_it_shows_what_it_lacks() -> None:
+    assert repaired("»if (a) \n  b();\n}\n", "javascript", error_in_line=False) == ["if (a) {"]
+    assert repaired("»f(a, b)\nif (a) {\n", "javascript", error_in_line=False) == []
 
 
-def test_a_mended_line_keeps_its_line_end() -> None:
+def test_a_repaired_line_keeps_its_line_end() -> None:
     assert repairs("", "def f(a)", "\r\n    return a\r\n", "python") == ["def f(a):"]
 
 
@@ -62,5 +62,5 @@ def test_a_mended_line_keeps_its_line_end() -> None:
         ("javascript", "»const a = [1, 2 3];\nfucntion f() {\n}\n", "const a = [1, 2, 3];"),
     ],
 )
-def test_a_line_is_mended_beside_another_broken_one(language: str, marked: str, right: str) -> None:
-    assert mended(marked, language)[:1] == [right]
+def test_a_line_is_repaired_beside_another_broken_one(language: str, marked: str, right: str) -> None:
+    assert repaired(marked, language)[:1] == [right]

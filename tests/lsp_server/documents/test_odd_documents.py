@@ -18,7 +18,7 @@ from infill_engine.text import syntax
 from lsp_server.documents.snapshots import Documents
 from lsp_server.documents.syntax_tree import LARGEST_BYTES
 from lsp_server.settings.schema import ServerSettings
-from lsp_server.suggestions.request import AFTER_CHARS, BEFORE_CHARS, BEYOND_CHARS, build_request
+from lsp_server.suggestions.request import AFTER_CHARS, BEFORE_CHARS, WIDER_CONTEXT_CHARS, build_request
 
 FUNCTION = "export function f{0}(a, b) {{\n  return g{0}(a, b);\n}}\n\n"
 GENERATED = "".join(FUNCTION.format(number) for number in range(5_000))  # 20,000 lines
@@ -71,7 +71,7 @@ def test_the_work_for_a_request_is_bounded(text: str, place: tuple[int, int], mo
     assert CountingParser.seen <= most_bytes
     assert len(request.prefix) <= USUAL_WINDOW.prefix_chars
     assert len(request.suffix) <= USUAL_WINDOW.suffix_chars
-    assert max(map(len, request.beyond)) <= BEYOND_CHARS <= min(AFTER_CHARS, BEFORE_CHARS)
+    assert max(map(len, request.wider_context)) <= WIDER_CONTEXT_CHARS <= min(AFTER_CHARS, BEFORE_CHARS)
     assert request.hole is not None
     assert request.hole.max_lines >= 1
 

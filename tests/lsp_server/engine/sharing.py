@@ -22,7 +22,7 @@ from infill_engine.serving.listening import serve_socket
 from tests.toy_engine import ToyEngine
 
 class Toy(ToyEngine):
-    def answer(self, request, deadline, watch):
+    def answer(self, request, deadline, observer):
         if request.prefix == "hang":
             time.sleep(1000)
         while request.prefix.startswith("slow"):
@@ -43,7 +43,7 @@ def toy_command(_choice: EngineChoice) -> tuple[str, ...]:
 
 
 @contextlib.asynccontextmanager
-async def window(choice: EngineChoice | None = None) -> AsyncIterator[tuple[EngineClient, list[str]]]:
+async def editor_window(choice: EngineChoice | None = None) -> AsyncIterator[tuple[EngineClient, list[str]]]:
     """A client of the shared engine that is ready, and what it tells the user."""
     told: list[str] = []
     client = EngineClient(lambda _status: None, told.append, toy_command, shared=True)

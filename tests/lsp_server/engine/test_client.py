@@ -13,7 +13,7 @@ from msgspec import structs
 from bench.families import masked
 from infill_engine.serving.protocol import CanvasPreview, State
 from infill_engine.settings import ModelSettings, WindowSettings
-from infill_engine.types import Answer, InfillRequest, Reason, Surroundings
+from infill_engine.types import Answer, InfillRequest, ProjectText, Reason
 from lsp_server.engine import supervisor as worker_process
 from lsp_server.engine.client import EngineClient
 from lsp_server.settings.schema import EngineChoice, Precision
@@ -27,19 +27,19 @@ from infill_engine.serving.__main__ import serve
 from tests.toy_engine import ToyEngine
 
 class Counting(ToyEngine):
-    window = WindowSettings(surroundings=True)
+    window = WindowSettings(project_text=True)
     calls = 0
     texts = []
-    def index_project(self, surroundings):
-        self.texts.append(surroundings.text)
+    def index_project(self, project_text):
+        self.texts.append(project_text.text)
         return iter(())
-    def answer(self, request, deadline, watch):
+    def answer(self, request, deadline, observer):
         self.calls += 1
         while request.prefix.startswith("slow") and not deadline.cancelled():
             time.sleep(0.001)
         if request.prefix == "fault":
             raise RuntimeError("the user's code")
-        if request.prefix == "surroundings":
+        if request.prefix == "project text":
             return Answer((Candidate(" ".join(self.texts) or "none", 0.5),))
         return Answer((Candidate(f"{request.prefix} {self.calls}", 0.5),), final=request.prefix != "cut")
 
@@ -157,11 +157,11 @@ async def test_whoever_hears_of_the_worker_cannot_end_it(caplog: pytest.LogCaptu
 
 async def test_the_worker_gets_the_text_around_documents() -> None:
     async with counting() as (client, _):
-        client.index_project(Surroundings.of("some"))
-        client.index_project(Surroundings())
-        client.index_project(Surroundings.of("more"))
+        client.index_project(ProjectText.of("some"))
+        client.index_project(ProjectText())
+        client.index_project(ProjectText.of("more"))
         async with asyncio.timeout(WAIT):
-            while said(await client.ask("d", ask_for("surroundings"), due())) != "some more":
+            while said(await client.ask("d", ask_for("project text"), due())) != "some more":
                 client.forget("d")
                 await asyncio.sleep(0.01)
 
@@ -169,9 +169,9 @@ async def test_the_worker_gets_the_text_around_documents() -> None:
 async def test_an_engine_that_has_no_use_for_it_is_not_given_any() -> None:
     async with counting() as (client, _):
         client.status = structs.replace(client.status, window=WindowSettings())
-        client.index_project(Surroundings.of("some"))
+        client.index_project(ProjectText.of("some"))
         await asyncio.sleep(0.05)
-        assert said(await client.ask("d", ask_for("surroundings"), due())) == "none"
+        assert said(await client.ask("d", ask_for("project text"), due())) == "none"
 
 
 async def test_before_it_is_ready() -> None:

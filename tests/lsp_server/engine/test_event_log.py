@@ -14,7 +14,7 @@ from sharing import WAIT, ready, until
 
 from infill_engine.budget.deadline import now
 from infill_engine.serving.health.event_log import EventLog
-from infill_engine.types import Draft, InfillRequest, Surroundings
+from infill_engine.types import Draft, InfillRequest, ProjectText
 from lsp_server.engine.client import EngineClient
 from lsp_server.settings.schema import EngineChoice
 
@@ -30,9 +30,9 @@ from infill_engine.types import Answer, Candidate, Reason
 from tests.toy_engine import ToyEngine
 
 class Repeating(ToyEngine):
-    window = WindowSettings(surroundings=True)
+    window = WindowSettings(project_text=True)
 
-    def answer(self, request, deadline, watch):
+    def answer(self, request, deadline, observer):
         if request.suffix == "fail":
             raise KeyError(request.prefix)
         return Answer((Candidate(request.prefix, 0.5),), user_message=request.prefix, encode_ms=1.5)
@@ -53,7 +53,7 @@ def own_folder(engine_folder: Path) -> Path:
 
 
 @contextlib.asynccontextmanager
-async def window() -> AsyncIterator[EngineClient]:
+async def editor_window() -> AsyncIterator[EngineClient]:
     command = (sys.executable, "-c", REPEATING)
     client = EngineClient(lambda _status: None, lambda _said: None, lambda _choice: command, shared=True)
     await client.start(EngineChoice())
@@ -71,20 +71,20 @@ async def test_the_log_has_all_events_and_no_text(tmp_path: Path, monkeypatch: p
     folder = tmp_path / "logs"
     monkeypatch.setenv("INFILL_ENGINE_LOG", str(folder))
     monkeypatch.setenv("INFILL_STATE_DIR", str(tmp_path / "state"))
-    around = Surroundings.of(f"{SECRET} = 1\n")
-    async with window() as client:
+    around = ProjectText.of(f"{SECRET} = 1\n")
+    async with editor_window() as client:
         engine = client.worker.pid
         client.index_project(around)
         for suffix in ("", "fail"):
             request = InfillRequest(
-                SECRET, suffix, drafts=(Draft(SECRET, 9),), surroundings=around.name, path=f"{SECRET}.py"
+                SECRET, suffix, drafts=(Draft(SECRET, 9),), project_text=around.name, path=f"{SECRET}.py"
             )
             client.prefetch(f"file:///{SECRET}.py", request)
             await client.ask(f"file:///{SECRET}.py", request, now() + WAIT)
     await until(lambda: has_ended(engine))
     found = events(folder)
     assert {str(each["event"]) for each in found} - {"loading"} == {
-        *("started", "ready", "window joined", "answer", "failure", "window left", "exit")
+        *("started", "ready", "client joined", "answer", "failure", "client left", "exit")
     }
     (answer,) = [each for each in found if each["event"] == "answer"]
     assert (answer["candidates"], answer["reason"], answer["encode_ms"], answer["pid"]) == (1, None, 1.5, engine)
@@ -95,7 +95,7 @@ async def test_the_log_has_all_events_and_no_text(tmp_path: Path, monkeypatch: p
 
 async def test_without_the_variable_there_is_no_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INFILL_STATE_DIR", str(tmp_path))
-    async with window() as client:
+    async with editor_window() as client:
         assert "--log" not in psutil.Process(client.worker.pid).cmdline()
         assert [path.name for path in tmp_path.iterdir()] == ["engine.log"]
 
@@ -106,7 +106,7 @@ async def test_a_folder_that_cannot_be_written_keeps_no_engine_from_serving(
     monkeypatch.setenv("INFILL_STATE_DIR", str(tmp_path))
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("INFILL_ENGINE_LOG", str(tmp_path / "file"))
-    async with window() as client:
+    async with editor_window() as client:
         answer = await client.ask("d", InfillRequest("a", ""), now() + WAIT)
         assert answer.candidates[0].text == "a"
 

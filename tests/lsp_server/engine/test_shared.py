@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 from processes import has_ended
-from sharing import ask, ready, suspend, text, toy_command, until, window
+from sharing import ask, editor_window, ready, suspend, text, toy_command, until
 
 from infill_engine.serving import runtime_files
 from infill_engine.serving.protocol import State
@@ -34,7 +34,7 @@ def socket_of_engine(folder: Path) -> Path:
 
 
 async def test_two_windows_have_one_engine(own_folder: Path) -> None:
-    async with window() as (one, _), window() as (other, _):
+    async with editor_window() as (one, _), editor_window() as (other, _):
         assert one.worker.pid == other.worker.pid
         assert socket_of_engine(own_folder).stat().st_mode & 0o777 == 0o600
         # Both number their requests from 1 and name the document "d".
@@ -47,14 +47,14 @@ async def test_two_windows_have_one_engine(own_folder: Path) -> None:
 
 
 async def test_the_same_budget_is_not_needed_and_the_difference_is_told() -> None:
-    async with window() as (one, _), window(EngineChoice(usual_budget_ms=700)) as (other, _):
+    async with editor_window() as (one, _), editor_window(EngineChoice(usual_budget_ms=700)) as (other, _):
         assert one.worker.pid == other.worker.pid
         assert "150 ms" in other.status.detail
         assert "150 ms" not in one.status.detail
 
 
 async def test_other_settings_have_another_engine() -> None:
-    async with window() as (one, _), window(EngineChoice(model="scripted")) as (other, _):
+    async with editor_window() as (one, _), editor_window(EngineChoice(model="scripted")) as (other, _):
         assert one.worker.pid != other.worker.pid
 
 
@@ -74,7 +74,7 @@ async def test_two_that_start_at_once_have_one_engine() -> None:
 
 
 async def test_an_engine_that_is_killed_is_replaced_for_all() -> None:
-    async with window() as (one, told), window() as (other, _):
+    async with editor_window() as (one, told), editor_window() as (other, _):
         pid = one.worker.pid
         waiting = [asyncio.ensure_future(ask(client, "slow")) for client in (one, other)]
         await asyncio.sleep(0.05)
@@ -90,7 +90,7 @@ async def test_an_engine_that_is_killed_is_replaced_for_all() -> None:
 async def test_a_stopped_engine_answers_by_the_deadline_and_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watchdog, "PATIENCE_SECONDS", 0.5)
     monkeypatch.setattr(watchdog, "LOOK_SECONDS", 0.05)
-    async with window() as (one, _):
+    async with editor_window() as (one, _):
         pid = one.worker.pid
         suspend(pid)
         for number in range(3):
@@ -102,10 +102,10 @@ async def test_a_stopped_engine_answers_by_the_deadline_and_is_replaced(monkeypa
 
 async def test_a_newcomer_replaces_a_stopped_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared, "WELCOME_SECONDS", 0.3)
-    async with window() as (one, _):
+    async with editor_window() as (one, _):
         pid = one.worker.pid
         suspend(pid)
-        async with window() as (other, _):
+        async with editor_window() as (other, _):
             assert other.worker.pid != pid
             assert await text(other, "a") == "a"
 
@@ -132,7 +132,7 @@ def link_elsewhere(path: Path) -> None:
 async def test_what_is_no_engine_is_replaced(own_folder: Path, put: object) -> None:
     options = (*shared.engine_options(EngineChoice()), *toy_command(EngineChoice())[:2])
     put(runtime_files.socket_path(own_folder, options))
-    async with window() as (one, told):
+    async with editor_window() as (one, told):
         assert await text(one, "a") == "a"
         assert told == []
 
@@ -149,9 +149,9 @@ async def test_a_folder_that_others_can_enter_is_refused(own_folder: Path) -> No
 
 
 async def test_a_socket_that_is_removed_costs_nobody_an_answer(own_folder: Path) -> None:
-    async with window() as (one, _):
+    async with editor_window() as (one, _):
         socket_of_engine(own_folder).unlink()
-        async with window() as (other, _):
+        async with editor_window() as (other, _):
             assert one.worker.pid != other.worker.pid
             assert [await text(client, "a") for client in (one, other)] == ["a", "a"]
 
@@ -174,13 +174,13 @@ def test_a_window_waits_until_others_have_been_let_in(own_folder: Path) -> None:
 
 
 async def test_an_engine_without_windows_exits() -> None:
-    async with window() as (one, _):
+    async with editor_window() as (one, _):
         engine = one.worker.pid
     await until(lambda: has_ended(engine))
 
 
 async def test_the_engine_counts_what_was_sent_before_it_was_asked(own_folder: Path) -> None:
-    async with window() as (one, _):
+    async with editor_window() as (one, _):
         later = time.monotonic() + 30
         for prefix in ("never asked", "a"):
             one.speculate("d", InfillRequest(prefix, ""), later)
@@ -191,7 +191,7 @@ async def test_the_engine_counts_what_was_sent_before_it_was_asked(own_folder: P
 
 
 async def test_a_restart_is_for_all_windows() -> None:
-    async with window() as (one, _), window() as (other, told):
+    async with editor_window() as (one, _), editor_window() as (other, told):
         pid = one.worker.pid
         await one.start(EngineChoice(), anew=True)
         await until(lambda: None not in (one.worker.pid, other.worker.pid) and other.worker.pid != pid)
@@ -205,7 +205,7 @@ async def test_an_engine_writes_no_core_file_and_sees_little_of_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SOME_SECRET", "1")
-    async with window() as (one, _):
+    async with editor_window() as (one, _):
         engine = psutil.Process(one.worker.pid)
         assert engine.rlimit(psutil.RLIMIT_CORE) == (0, 0)
         assert "SOME_SECRET" not in engine.environ()

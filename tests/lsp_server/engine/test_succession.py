@@ -41,7 +41,7 @@ def reason(health):
 Health.reason = reason
 
 class Held(ToyEngine):
-    def answer(self, request, deadline, watch):
+    def answer(self, request, deadline, observer):
         while request.prefix == "wait" and not (folder / "answer").exists():
             if deadline.cancelled():
                 return Answer(reason=Reason.CANCELLED)
@@ -83,7 +83,7 @@ def own_folder(engine_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @contextlib.asynccontextmanager
-async def window(code: str, argument: Path) -> AsyncIterator[tuple[EngineClient, list[str]]]:
+async def editor_window(code: str, argument: Path) -> AsyncIterator[tuple[EngineClient, list[str]]]:
     told: list[str] = []
     command = (sys.executable, "-c", code, str(argument))
     client = EngineClient(lambda _status: None, told.append, lambda _choice: command, shared=True)
@@ -110,7 +110,7 @@ async def successor_of(pid: int) -> psutil.Process:
 
 
 async def test_what_the_old_process_was_asked_it_answers(tmp_path: Path) -> None:
-    async with window(HELD, tmp_path) as (one, told), window(HELD, tmp_path) as (other, _):
+    async with editor_window(HELD, tmp_path) as (one, told), editor_window(HELD, tmp_path) as (other, _):
         old = one.worker.pid
         assert await answering(one) == old
         (tmp_path / "replace").touch()
@@ -126,13 +126,13 @@ async def test_what_the_old_process_was_asked_it_answers(tmp_path: Path) -> None
         (tmp_path / "answer").touch()
         assert [await waiting, await aside] == [old, old]
         await until(lambda: has_ended(old))
-        async with window(HELD, tmp_path) as (newcomer, _):
+        async with editor_window(HELD, tmp_path) as (newcomer, _):
             assert newcomer.worker.pid == new.pid
         assert told == []
 
 
 async def test_a_request_at_the_old_process_can_be_cancelled(tmp_path: Path) -> None:
-    async with window(HELD, tmp_path) as (one, _):
+    async with editor_window(HELD, tmp_path) as (one, _):
         old = one.worker.pid
         (tmp_path / "replace").touch()
         new = await successor_of(old)
@@ -146,7 +146,7 @@ async def test_a_request_at_the_old_process_can_be_cancelled(tmp_path: Path) -> 
 
 
 async def test_a_successor_that_fails_changes_nothing(tmp_path: Path) -> None:
-    async with window(HELD, tmp_path) as (one, told):
+    async with editor_window(HELD, tmp_path) as (one, told):
         old = one.worker.pid
         (tmp_path / "fail").touch()
         (tmp_path / "replace").touch()
@@ -160,14 +160,14 @@ async def test_a_successor_that_fails_changes_nothing(tmp_path: Path) -> None:
 
 
 async def test_an_engine_that_is_ended_takes_its_successor_along(tmp_path: Path) -> None:
-    async with window(HELD, tmp_path) as (one, _):
+    async with editor_window(HELD, tmp_path) as (one, _):
         (tmp_path / "replace").touch()
         new = await successor_of(one.worker.pid)
     await until(lambda: has_ended(new.pid))
 
 
 async def test_a_successor_replaces_nobody_but_its_predecessor(tmp_path: Path) -> None:
-    async with window(HELD, tmp_path) as (one, _):
+    async with editor_window(HELD, tmp_path) as (one, _):
         old = one.worker.pid
         (tmp_path / "replace").touch()
         new = await successor_of(old)
@@ -179,7 +179,7 @@ async def test_a_successor_replaces_nobody_but_its_predecessor(tmp_path: Path) -
         await until(lambda: has_ended(new.pid))
         assert one.worker.pid == third
         assert await answering(one) == third
-        async with window(HELD, tmp_path) as (newcomer, _):
+        async with editor_window(HELD, tmp_path) as (newcomer, _):
             assert newcomer.worker.pid == third
 
 
@@ -187,7 +187,7 @@ async def test_a_model_that_becomes_slower_is_loaded_anew_while_requests_go_on(t
     script = tmp_path / "script.json"
     rules = [{"before": "x = ", "candidates": ["alpha(1)"]}]
     script.write_text(json.dumps({"rules": rules, "busy_ms": 2, "step_ms": 20, "slower_after": 40}))
-    async with window(DRIFTING, script) as (one, told):
+    async with editor_window(DRIFTING, script) as (one, told):
         old, texts = one.worker.pid, []
         await asyncio.sleep(0.5)  # a quiet moment for the first probe, which later ones are compared with
         while one.worker.pid == old or len(texts) < 20:

@@ -66,7 +66,7 @@ from infill_engine.serving.__main__ import serve
 from tests.toy_engine import ToyEngine
 
 class Stuck(ToyEngine):
-    def answer(self, request, deadline, watch):
+    def answer(self, request, deadline, observer):
         if request.prefix == "hang":
             time.sleep(1000)
         if request.prefix == "slow":

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 
-from infill_engine.context import surroundings
+from infill_engine.context import project_text
 from infill_engine.serving.protocol import State, Status
-from infill_engine.types import Surroundings
+from infill_engine.types import ProjectText
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.features.configuration import apply_options
 from lsp_server.features.text_sync import did_close
-from lsp_server.project import text as project_text
-from lsp_server.project.text import ProjectText, project_of, read_around
+from lsp_server.project import text as stored_texts
+from lsp_server.project.text import ProjectTexts, project_of, read_around
 from lsp_server.server import create_server
 from lsp_server.session import Session
 from lsp_server.settings.schema import ServerSettings
@@ -45,7 +45,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def words(near: Surroundings) -> list[str]:
+def words(near: ProjectText) -> list[str]:
     return [line.split()[0] for line in near.text.splitlines() if line]
 
 
@@ -87,13 +87,13 @@ def test_a_folder_that_may_not_be_entered_is_passed_over() -> None:
 
 
 def test_only_so_much_is_read(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(surroundings, "MOST_CHARS", 14)
+    monkeypatch.setattr(project_text, "MOST_CHARS", 14)
     near = read_around(project / "lib/other/new.py", "python", project, ())
     assert words(near) == ["far", "above"]
 
 
 def test_a_folder_that_is_gone_has_no_text(tmp_path: Path) -> None:
-    assert read_around(tmp_path / "gone/a.py", "python", tmp_path / "gone", ()) == Surroundings()
+    assert read_around(tmp_path / "gone/a.py", "python", tmp_path / "gone", ()) == ProjectText()
 
 
 @pytest.mark.parametrize(("mark", "found"), [(".git", True), ("pyproject.toml", True), ("notes.txt", False)])
@@ -134,29 +134,29 @@ async def test_lines_are_found_in_files_of_the_workspace(
 async def test_what_is_old_is_read_again(project: Path) -> None:
     now = [0.0]
     _, session = create_server()
-    session.workspace.project = ProjectText(clock=lambda: now[0])
+    session.workspace.project = ProjectTexts(clock=lambda: now[0])
     session.workspace.roots = (str(project),)
     snapshot = opened(session, project)
     assert await drafts(session, snapshot) == []
     (project / "app/net.py").write_text(LINE)
     assert await drafts(session, snapshot) == []
-    now[0] += project_text.OLD_SECONDS + 1
+    now[0] += stored_texts.OLD_SECONDS + 1
     assert await drafts(session, snapshot) == ["host, port)"]
 
 
 async def test_of_many_documents_opened_at_once_the_last_are_read(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Surroundings are remembered for a few: to read those of the others would keep these waiting."""
+    """Project texts are remembered for a few: to read those of the others would keep these waiting."""
     read: list[str] = []
-    monkeypatch.setattr(project_text, "read_around", lambda path, *_: read.append(path.name) or Surroundings())
+    monkeypatch.setattr(stored_texts, "read_around", lambda path, *_: read.append(path.name) or ProjectText())
     _, session = create_server()
     session.workspace.roots = (str(project),)
     for number in range(50):
         uri = (project / f"app/{number}.py").as_uri()
         session.prefetch.read_project(session.workspace.documents.open(uri, "python", ""))
     await settled(session)
-    assert read[1:] == [f"{number}.py" for number in range(50 - project_text.DOCUMENTS, 50)]
+    assert read[1:] == [f"{number}.py" for number in range(50 - stored_texts.DOCUMENTS, 50)]
 
 
 async def test_the_text_around_a_closed_document_is_forgotten(project: Path) -> None:
@@ -166,7 +166,7 @@ async def test_the_text_around_a_closed_document_is_forgotten(project: Path) -> 
     snapshot = opened(session, project)
     assert await drafts(session, snapshot) == ["host, port)"]
     did_close(session, types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(snapshot.uri)))
-    assert session.workspace.project.near(snapshot.uri) == Surroundings()
+    assert session.workspace.project.around(snapshot.uri) == ProjectText()
 
 
 async def test_what_is_excluded_is_forgotten_at_once(project: Path) -> None:
@@ -185,15 +185,15 @@ async def test_the_engine_gets_what_was_read_and_requests_name_it(project: Path)
     (project / "app/net.py").write_text(LINE)
     _, session = create_server()
     session.workspace.roots = (str(project),)
-    got: list[Surroundings] = []
+    got: list[ProjectText] = []
     session.engine.index_project = got.append  # type: ignore[method-assign]
     snapshot = opened(session, project)
     session.prefetch.read_project(snapshot)
-    assert session.requests.completion(snapshot, (0, 0)).surroundings == ""
+    assert session.requests.completion(snapshot, (0, 0)).project_text == ""
     await settled(session)
     (near,) = got
     assert LINE in near.text
-    assert session.requests.completion(snapshot, (0, 0)).surroundings == near.name
+    assert session.requests.completion(snapshot, (0, 0)).project_text == near.name
 
 
 async def test_a_new_worker_gets_it_again(project: Path) -> None:
@@ -202,7 +202,7 @@ async def test_a_new_worker_gets_it_again(project: Path) -> None:
     session.workspace.roots = (str(project),)
     snapshot = opened(session, project)
     await drafts(session, snapshot)
-    got: list[Surroundings] = []
+    got: list[ProjectText] = []
     session.engine.index_project = got.append  # type: ignore[method-assign]
     session._on_status(Status(State.READY))
-    assert got == [session.workspace.project.near(snapshot.uri)]
+    assert got == [session.workspace.project.around(snapshot.uri)]

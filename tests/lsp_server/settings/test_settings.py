@@ -18,7 +18,7 @@ from lsp_server.settings.schema import (
     ServerSettings,
     read_settings,
 )
-from lsp_server.suggestions.request import BEFORE_CHARS, BEYOND_CHARS, build_request
+from lsp_server.suggestions.request import BEFORE_CHARS, WIDER_CONTEXT_CHARS, build_request
 
 DEFAULTS = ServerSettings()
 
@@ -284,11 +284,11 @@ def test_only_so_much_is_searched() -> None:
 def test_a_request_holds_what_lies_beyond_its_windows() -> None:
     above, below = ("".join(f"{side}_{number} = 1\r\n" for number in range(9000)) for side in ("above", "below"))
     request = request_at(f"{above}here = │\r\n{below}")
-    before, after = request.beyond
-    assert len(before) == len(after) == BEYOND_CHARS
+    before, after = request.wider_context
+    assert len(before) == len(after) == WIDER_CONTEXT_CHARS
     assert f"{above}here = ".endswith(before + request.prefix)
     assert f"\r\n{below}".startswith(request.suffix + after)
-    assert request_at("x = │\n").beyond == ("", "")
+    assert request_at("x = │\n").wider_context == ("", "")
 
 
 def test_a_selected_completion_goes_before_the_hole() -> None:

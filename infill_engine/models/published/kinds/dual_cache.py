@@ -5,9 +5,9 @@
 
 Approximate (arXiv 2505.22618): the keys and values of a token stay as they were when it was read. It was read next to
 `REFERENCE` open slots, like the holes in training texts, and does not see the tokens decided there. New text is read
-together with the `NEAR` tokens on either side, which it affects most, and sees all that is kept. Tokens further away do
-not see it until the prefix differs from that of the last whole reading by more than `MOST_DRIFT` tokens. Only the first
-step over a row of `REFERENCE` open slots after a whole reading is exact.
+together with the `REREAD_TOKENS` tokens on either side, which it affects most, and sees all that is kept. Tokens
+further away do not see it until the prefix differs from that of the last whole reading by more than `MOST_DRIFT`
+tokens. Only the first step over a row of `REFERENCE` open slots after a whole reading is exact.
 
 A row sees the kept sides and its own slots. The `EDGE` tokens on either side of it are recomputed with it in every step
 instead of being kept: decided tokens affect them most, and models with a right shift read the first slot from the token
@@ -40,7 +40,7 @@ from infill_engine.models.stock.decoder import Backbone
 
 REFERENCE = 8  # open slots between the sides while they are read: a typical hole
 EDGE = 2  # tokens on either side of a row that are computed with it
-NEAR = 16  # tokens on either side of typed text that are read again with it
+REREAD_TOKENS = 16  # tokens on either side of typed text that are read again with it
 MOST_DRIFT = 64  # tokens of the prefix that may change before the sides are read as a whole again
 
 BETWEEN = -1  # represents the hole when sides are looked up by their tokens
@@ -93,17 +93,17 @@ class DualCache:
         """Both sides, with the missing parts read in one pass, and how many positions that pass computed."""
         key = np.concatenate([suffix, [BETWEEN], prefix])
         # Two keys share more than the suffix only if the suffixes are the same.
-        near, agreed = self._kept.nearest(key)
-        if near is not None and (agreed <= len(suffix) or near.drift(prefix) > MOST_DRIFT):
-            near = None
-        if near is not None and np.array_equal(near.prefix, prefix):
-            return near, 0
+        nearest_kept, agreed = self._kept.nearest(key)
+        if nearest_kept is not None and (agreed <= len(suffix) or nearest_kept.drift(prefix) > MOST_DRIFT):
+            nearest_kept = None
+        if nearest_kept is not None and np.array_equal(nearest_kept.prefix, prefix):
+            return nearest_kept, 0
         start, end = 0, len(suffix)  # the range that is read
-        if near is not None:
-            start, end = max(0, shared_length(near.prefix, prefix) - NEAR), min(NEAR, end)
+        if nearest_kept is not None:
+            start, end = max(0, shared_length(nearest_kept.prefix, prefix) - REREAD_TOKENS), min(REREAD_TOKENS, end)
         positions = rounded_up(len(prefix) - start + REFERENCE + end, SLOT_BLOCK)
         yield Work(Phase.READ, positions)
-        read = self._read(near, prefix, suffix, start, end)
+        read = self._read(nearest_kept, prefix, suffix, start, end)
         self._kept.put(key, read)
         return read, positions
 
@@ -123,23 +123,25 @@ class DualCache:
         edges = min(EDGE, len(kept.prefix)) + min(EDGE, len(kept.suffix))
         return rounded_up(sum(lengths) + len(lengths) * edges, SLOT_BLOCK)
 
-    def _read(self, near: Kept | None, prefix: Ints, suffix: Ints, start: int, end: int) -> Kept:
-        """The sides with `prefix` read from `start` on and `suffix` up to `end`; the rest is taken from `near`."""
+    def _read(self, nearest_kept: Kept | None, prefix: Ints, suffix: Ints, start: int, end: int) -> Kept:
+        """The sides with `prefix` read from `start` on and `suffix` up to `end`, the rest from `nearest_kept`."""
         place = len(prefix) + REFERENCE
         left, right, columns = [], [], Columns([], np.empty(0, np.int64))
-        if near is not None:
-            left, right = _between(near.left, 0, start), _between(near.right, end, len(suffix))
-            columns = self._arranged(left, right, {REFERENCE: place - near.place})
+        if nearest_kept is not None:
+            left, right = _between(nearest_kept.left, 0, start), _between(nearest_kept.right, end, len(suffix))
+            columns = self._arranged(left, right, {REFERENCE: place - nearest_kept.place})
         reference = lay_out([REFERENCE], self._mask)
         memory, _ = self._pass(columns, len(prefix), prefix[start:], reference, suffix[:end])
         first = len(columns.seen_by)
         hole = first + len(prefix) - start
         before = _between(memory.layers, first, hole)
         behind = _between(memory.layers, hole + REFERENCE, hole + REFERENCE + end)
-        if near is None:
+        if nearest_kept is None:
             return Kept(prefix, suffix, before, behind, place, prefix)
-        behind = self._moved(behind, near.place - place)  # not the rest, so that no key is rotated repeatedly
-        return Kept(prefix, suffix, _joined([left, before]), _joined([behind, right]), near.place, near.whole)
+        behind = self._moved(behind, nearest_kept.place - place)  # not the rest, so that no key is rotated repeatedly
+        return Kept(
+            prefix, suffix, _joined([left, before]), _joined([behind, right]), nearest_kept.place, nearest_kept.whole
+        )
 
     def _arranged(self, left: list[LayerMemory], right: list[LayerMemory], by: dict[int, int]) -> Columns:
         """Return the prefix, and the suffix for rows of each length, shifted by the number of positions in `by`."""

@@ -1,4 +1,4 @@
-"""The statistics find what was planted and nothing else, at the noise of a real machine."""
+"""The statistics find what was injected and nothing else, at the noise of a real machine."""
 
 import numpy as np
 import pytest

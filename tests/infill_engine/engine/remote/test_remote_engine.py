@@ -37,7 +37,7 @@ def test_an_equal_request_and_typing_through_ask_nobody() -> None:
         assert len(server.questions) == 4
 
 
-def test_connections_are_kept_and_stale_ones_replaced() -> None:
+def test_connections_are_kept_and_closed_ones_replaced() -> None:
     with telling(tell) as server:
         about = Server(read_address(server.name))
         question = FimRequest("a = ", "\n", True, 8, 0.0, 0)

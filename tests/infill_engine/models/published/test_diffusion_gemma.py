@@ -1,4 +1,4 @@
-"""DiffusionGemma against the library's own forward pass, on a planted task, and through the loop and the engine."""
+"""DiffusionGemma against the library's own forward pass, on a synthetic task, and through the loop and the engine."""
 
 import json
 from collections.abc import Iterator
@@ -67,9 +67,9 @@ def family(folder: Path) -> DiffusionGemmaModel:
 
 
 @pytest.fixture(scope="module")
-def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def synthetic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a network that has learnt the toy language."""
-    return publish(learnt_network(), tmp_path_factory.mktemp("planted"))
+    return publish(learnt_network(), tmp_path_factory.mktemp("synthetic"))
 
 
 def predictions(family: DiffusionGemmaModel, context: Context, rows: list[list[int]]) -> Tensor:
@@ -170,10 +170,10 @@ def at_once(family: DiffusionGemmaModel, before: str, behind: str, shift: int = 
     return family.vocabulary.decode(logits.argmax(-1)[abs(shift) :][:2].tolist())
 
 
-def test_the_planted_task_is_solved_and_only_with_the_right_mask_and_place(
-    planted: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_synthetic_task_is_solved_and_only_with_the_right_mask_and_place(
+    synthetic: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    family = loaded(planted)
+    family = loaded(synthetic)
     assert share_right(partial(at_once, family)) >= 0.95
     assert share_right(partial(at_once, family, shift=1), SOME_PAIRS) < 0.2
     states = family._network.states
@@ -195,9 +195,9 @@ def filled(family: DiffusionGemmaModel, before: str, behind: str, *, slots: int 
 
 
 def test_the_loop_solves_it_and_only_if_the_model_is_told_rightly(
-    planted: Path, monkeypatch: pytest.MonkeyPatch
+    synthetic: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    family = loaded(planted)
+    family = loaded(synthetic)
     assert share_right(partial(filled, family), SOME_PAIRS) >= 0.95
     assert share_right(partial(filled, family, slots=4), SOME_PAIRS) >= 0.95
     condition = family.condition
@@ -209,8 +209,8 @@ def test_the_loop_solves_it_and_only_if_the_model_is_told_rightly(
     assert share_right(partial(filled, family), SOME_PAIRS) < 0.6
 
 
-def test_a_row_that_has_settled_costs_no_further_step(planted: Path) -> None:
-    family = loaded(planted)
+def test_a_row_that_has_settled_costs_no_further_step(synthetic: Path) -> None:
+    family = loaded(synthetic)
     canvas = lay_out([2], family.info.mask_id)
     context, rules = finished(family.encode(*sides(3, 4))), constraints_for(family, LINE, canvas, "")
     settings = SamplerSettings(max_steps=20, converged=0.2)
@@ -224,8 +224,8 @@ def engine(folder: Path) -> Engine:
     return load_engine(str(folder), device="cpu", settings=EngineSettings(model=short))
 
 
-def test_the_whole_engine_answers_with_it(planted: Path) -> None:
-    engines = [engine(planted) for _ in range(2)]
+def test_the_whole_engine_answers_with_it(synthetic: Path) -> None:
+    engines = [engine(synthetic) for _ in range(2)]
     requests = [InfillRequest(*sides(*pair), LANGUAGE, drafts=(Draft("kx", 5),)) for pair in SOME_PAIRS[:3]]
     answers = [[each.infill(request, Deadline.after_ms(60_000)) for request in requests] for each in engines]
     assert answers[0] == answers[1]

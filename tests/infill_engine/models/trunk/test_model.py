@@ -13,7 +13,7 @@ from infill_engine.context.retrieval import Snippet
 from infill_engine.models.trunk.model import PART
 from infill_engine.models.trunk.network import UNSEEN, attention, forward, normed
 from infill_engine.models.trunk.prompt import HEAD_TOKENS, SNIPPET_TOKENS, Prompt, build_head, build_prompt, fitting
-from infill_engine.models.trunk.prompt_cache import NEAR
+from infill_engine.models.trunk.prompt_cache import HURRIED_ROWS
 
 ABOVE = "class Box:\n    def __init__(self, width, height):\n        self.width = width\n"
 SUFFIX = "\n\n    def area(self):\n        return self.width * self.height\n"
@@ -84,39 +84,39 @@ def test_hurried_reading_uses_the_suffix_as_it_is_and_says_so(model):
     following(model, ABOVE + "        self", SUFFIX)
     longer = ABOVE + "        self.height = height\n        re"
     reading = finished(model.read(model.prompt(longer, SUFFIX), hurried=True))
-    assert reading.stale
+    assert reading.outdated_suffix
     assert len(reading.waiting) < len(model.vocabulary.encode(SUFFIX))
     model.after(reading)
     calm, root = following(model, longer, SUFFIX)
-    assert not calm.stale
+    assert not calm.outdated_suffix
     np.testing.assert_allclose(root, expected(model, longer, SUFFIX), atol=1e-4)
 
 
-def test_a_stale_suffix_is_near_to_a_fresh_one(model):
+def test_an_outdated_suffix_is_near_to_a_fresh_one(model):
     """Its keys are rotated to their new places: elsewhere they would be worth less than nothing."""
     following(model, ABOVE + "        self", SUFFIX)
     longer = ABOVE + "        self.height = height\n        re"
-    _, stale = following(model, longer, SUFFIX, hurried=True)
+    _, outdated_suffix = following(model, longer, SUFFIX, hurried=True)
     fresh = expected(model, longer, SUFFIX)
     unrelated = expected(model, longer, SUFFIX[::-1])
-    assert np.abs(stale - fresh).mean() < 0.5 * np.abs(unrelated - fresh).mean()
+    assert np.abs(outdated_suffix - fresh).mean() < 0.5 * np.abs(unrelated - fresh).mean()
 
 
-def test_a_stale_suffix_serves_until_it_has_been_read_again(model):
+def test_an_outdated_suffix_serves_until_it_has_been_read_again(model):
     prefix = ABOVE
     following(model, prefix + "        s", SUFFIX)
     for line in ("        self.height = height\n", "        self.depth = 1\n", "        self.x = 1\n"):
         prefix += line
         for allowed in (0, 1, 2):
             with pytest.raises(OutOfTime):
-                limited(model.read(model.prompt(prefix + "        s", SUFFIX), part=2, far=2), allowed)
+                limited(model.read(model.prompt(prefix + "        s", SUFFIX), part=2, large_part=2), allowed)
             hurried = finished(model.read(model.prompt(prefix + "        s" + "." * allowed, SUFFIX), hurried=True))
-            assert hurried.stale
+            assert hurried.outdated_suffix
             assert len(hurried.waiting) <= len(model.vocabulary.encode(line)) + 8
             model.after(hurried)
-        following(model, prefix + "        self.", SUFFIX, part=2, far=2)
+        following(model, prefix + "        self.", SUFFIX, part=2, large_part=2)
         hurried, root = following(model, prefix + "        self.x", SUFFIX, hurried=True)
-        assert not hurried.stale
+        assert not hurried.outdated_suffix
         np.testing.assert_allclose(root, expected(model, prefix + "        self.x", SUFFIX), atol=1e-4)
 
 
@@ -136,15 +136,19 @@ def test_reading_stops_between_parts_and_goes_on_later(model):
 def test_parts_are_large_while_nobody_could_be_answered_and_small_near_the_end(model, line):
     parts = []
     left = len(build_prompt(model.vocabulary, ABOVE * 6 + line, SUFFIX).tokens)
-    reading = limited(model.read(model.prompt(ABOVE * 6 + line, SUFFIX), part=8, far=48), 100, parts)
+    reading = limited(model.read(model.prompt(ABOVE * 6 + line, SUFFIX), part=8, large_part=48), 100, parts)
     assert parts[0] == 48
     for rows in parts:
-        assert (rows == 8) if left <= NEAR else (8 < rows <= 48)
+        assert (rows == 8) if left <= HURRIED_ROWS else (8 < rows <= 48)
         left -= rows
     assert left == len(reading.waiting) <= 8
     model.after(reading)
     parts.clear()
-    limited(model.read(model.prompt(ABOVE * 6 + line, SUFFIX, head_of(model, "width = 1")), part=8, far=48), 100, parts)
+    limited(
+        model.read(model.prompt(ABOVE * 6 + line, SUFFIX, head_of(model, "width = 1")), part=8, large_part=48),
+        100,
+        parts,
+    )
     assert set(parts) == {8}  # the prompt without a head serves meanwhile
 
 
@@ -253,7 +257,7 @@ def test_a_hurried_request_goes_on_with_the_head_that_was_read(model):
     following(model, ABOVE + "        self", SUFFIX, head=head)
     reading, root = following(model, ABOVE + "        self.", SUFFIX, head=head_of(model), hurried=True)
     assert reading.prompt.head == head
-    assert not reading.stale
+    assert not reading.outdated_suffix
     np.testing.assert_allclose(root, expected(model, ABOVE + "        self.", SUFFIX, head), atol=1e-4)
 
 
@@ -279,14 +283,14 @@ def test_a_new_head_is_read_beside_the_old_one_which_serves_until_then(model):
     np.testing.assert_allclose(root, expected(model, prefix + ".", SUFFIX, new), atol=1e-4)
 
 
-def test_a_stale_suffix_behind_a_head_is_near_to_a_fresh_one(model):
+def test_an_outdated_suffix_behind_a_head_is_near_to_a_fresh_one(model):
     head = head_of(model, "def width():\n    return 1")
     following(model, ABOVE + "        self", SUFFIX, head=head)
     longer = ABOVE + "        self.height = height\n        re"
-    reading, stale = following(model, longer, SUFFIX, hurried=True)
-    assert reading.stale
+    reading, outdated_suffix = following(model, longer, SUFFIX, hurried=True)
+    assert reading.outdated_suffix
     fresh, unrelated = (expected(model, longer, suffix, head) for suffix in (SUFFIX, SUFFIX[::-1]))
-    assert np.abs(stale - fresh).mean() < 0.5 * np.abs(unrelated - fresh).mean()
+    assert np.abs(outdated_suffix - fresh).mean() < 0.5 * np.abs(unrelated - fresh).mean()
 
 
 def test_snippets_fit_their_room_and_the_best_stands_last(model):

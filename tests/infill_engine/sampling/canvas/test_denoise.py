@@ -125,7 +125,7 @@ def test_a_draft_the_model_agrees_with_stays() -> None:
     assert last.number == 1
 
 
-def test_a_draft_the_model_doubts_is_mended() -> None:
+def test_a_draft_the_model_doubts_is_corrected() -> None:
     row = Row(6, tokens=(*b"alfha", EOS), draft=Draft("alfha", 9))
     assert run(("alpha",), rows=[row])[0] == ["alpha"]
 

@@ -59,14 +59,14 @@ class Writer:
         return [Choice(self.foresee(token), np.log(self.sure)) for token in text[: rows.stop - rows.start]]
 
 
-def searched(folder, foresee, request=REQUEST, *, sure=0.8, denoises=True, watch=None):
+def searched(folder, foresee, request=REQUEST, *, sure=0.8, denoises=True, observer=None):
     model = tiny_model(folder)
     tokens = model.vocabulary.encode(WRITTEN)
     assert len(set(tokens)) == len(tokens)
     writer = Writer(model.backend, tokens, model.vocabulary.end, foresee, sure)
     sampler = TreeSampler(replace(model, backend=writer, denoises=denoises))
     budget = Budget(Deadline.after_ms(AGES_MS), sampler.costs, FinishMargin(1.0))
-    found = budget.run(sampler.propose(request, LINE, ()), watch)
+    found = budget.run(sampler.propose(request, LINE, ()), observer)
     scored = [one for one in found.proposals or () if one.logprob is not None]
     return max(scored, key=lambda one: one.logprob, default=None), writer
 
@@ -108,7 +108,7 @@ def test_every_hole_has_its_block(tmp_path):
 
 def test_somebody_who_watches_sees_what_blocks_propose(tmp_path):
     steps = []
-    searched(tmp_path, right, watch=lambda seen: steps.append(seen.state))
+    searched(tmp_path, right, observer=lambda seen: steps.append(seen.state))
     first = next(step for step in steps if isinstance(step, TreeStep))
     longest = max(first.texts, key=len)
     assert longest[-1].text == WRITTEN[:8].encode()

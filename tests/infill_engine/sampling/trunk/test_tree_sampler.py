@@ -14,13 +14,13 @@ from tiny_trunk import tiny_model
 
 from infill_engine.budget.deadline import Deadline, FinishMargin
 from infill_engine.budget.work import Budget, Phase, finished
-from infill_engine.context.surroundings import joined
+from infill_engine.context.project_text import joined
 from infill_engine.models.base import NoNumbersError
 from infill_engine.models.trunk.backends.interface import Likely
 from infill_engine.models.trunk.slots import MIDDLE
 from infill_engine.sampling.trunk.tree_nodes import TreeStep
 from infill_engine.sampling.trunk.tree_sampler import TreeSampler
-from infill_engine.types import Draft, Hole, HoleKind, InfillRequest, Source, Surroundings
+from infill_engine.types import Draft, Hole, HoleKind, InfillRequest, ProjectText, Source
 
 PREFIX = "class Box:\n    def __init__(self, width, height):\n        self.width = width\n        self.he"
 SUFFIX = "\n\n    def area(self):\n        return self.width * self.height\n"
@@ -35,9 +35,9 @@ def sampler(tmp_path):
     return TreeSampler(tiny_model(tmp_path))
 
 
-def proposal(sampler, request=REQUEST, hole=LINE, drafts=DRAFTS, ms=AGES_MS, watch=None, deadline=None):
+def proposal(sampler, request=REQUEST, hole=LINE, drafts=DRAFTS, ms=AGES_MS, observer=None, deadline=None):
     budget = Budget(deadline or Deadline.after_ms(ms), sampler.costs, FinishMargin(1.0))
-    return budget.run(sampler.propose(request, hole, drafts), watch)
+    return budget.run(sampler.propose(request, hole, drafts), observer)
 
 
 def test_every_draft_comes_back_with_its_likelihood(sampler):
@@ -64,7 +64,7 @@ def test_equal_requests_have_equal_guesses(tmp_path):
 def test_where_there_is_no_time_drafts_come_back_unread(sampler):
     sampler.costs.observe(Phase.PASS, 64, 500.0)
     found = proposal(sampler, ms=30)
-    assert found.unread
+    assert found.incomplete_context
     assert {one.text for one in found.proposals} == {draft.text for draft in DRAFTS}
     assert all(one.logprob is None for one in found.proposals)
 
@@ -74,9 +74,9 @@ def test_a_prompt_that_cannot_be_read_in_time_is_not_begun_and_drafts_come_back_
         sampler.costs.observe(Phase.PASS, rows, 40.0)  # parts of the prompt would fit, the whole would not
     request = replace(REQUEST, prefix="a, b = b, a\n" * 80 + PREFIX)
     prompt = sampler.model.prompt(request.prefix, request.suffix)
-    rows = sampler.model.unread_rows(prompt)
-    assert proposal(sampler, request, ms=60).unread
-    assert sampler.model.unread_rows(prompt) == rows
+    rows = sampler.model.rows_to_read(prompt)
+    assert proposal(sampler, request, ms=60).incomplete_context
+    assert sampler.model.rows_to_read(prompt) == rows
 
 
 def test_a_pass_that_could_not_finish_is_not_begun(sampler):
@@ -103,7 +103,7 @@ def test_the_suffix_is_used_as_it_is_in_a_hurry_and_the_answer_is_not_final(samp
     proposal(sampler)
     later = replace(REQUEST, prefix=PREFIX + "ight = height\n        self.wi")
     found = proposal(sampler, later)
-    assert found.unread
+    assert found.incomplete_context
     assert not found.final
     finished(sampler.prefetch(later))
     assert proposal(sampler, later).final
@@ -118,10 +118,10 @@ def test_inside_a_line_texts_keep_brackets_balanced(sampler):
 
 
 def test_a_request_that_names_text_not_indexed_yet_is_worth_another_try(sampler):
-    surroundings = Surroundings.of("self.height = height\n")
-    named = replace(REQUEST, surroundings=surroundings.name)
+    project_text = ProjectText.of("self.height = height\n")
+    named = replace(REQUEST, project_text=project_text.name)
     assert not proposal(sampler, named).final
-    list(sampler.index(surroundings))
+    list(sampler.index(project_text))
     assert proposal(sampler, named).final
 
 
@@ -138,7 +138,7 @@ def test_numbers_that_are_none_are_told(sampler):
 
 def test_somebody_who_watches_sees_the_texts_grow(sampler):
     seen = []
-    proposal(sampler, watch=lambda after: seen.append(after.state))
+    proposal(sampler, observer=lambda after: seen.append(after.state))
     assert [step.number for step in seen] == list(range(1, len(seen) + 1))
     assert all(isinstance(step, TreeStep) and step.texts for step in seen)
 
@@ -162,14 +162,14 @@ class Slow:
         return getattr(self.inner, name)
 
 
-NEAR = joined(
+HURRIED_ROWS = joined(
     [("app/shapes.py", "def draw_shape(width, height):\n    return width\n"), ("app/far.py", "far = 1\n" * 40)]
 )
-CALLING = replace(REQUEST, prefix="draw_shape(1)\n" + PREFIX, surroundings=NEAR.name, path="app/box.py")
+CALLING = replace(REQUEST, prefix="draw_shape(1)\n" + PREFIX, project_text=HURRIED_ROWS.name, path="app/box.py")
 
 
 def test_snippets_are_read_ahead_and_used_by_hurried_requests(sampler):
-    list(sampler.index(NEAR))
+    list(sampler.index(HURRIED_ROWS))
     finished(sampler.prefetch(CALLING))
     cache = sampler.model._caches[-1]
     ids = sampler.model.vocabulary.encode("app/shapes.py\ndef draw_shape(width, height):\n    return width\n")
@@ -181,7 +181,7 @@ def test_snippets_are_read_ahead_and_used_by_hurried_requests(sampler):
 
 
 def test_a_keystroke_neither_retrieves_nor_reads_again(sampler, monkeypatch):
-    list(sampler.index(NEAR))
+    list(sampler.index(HURRIED_ROWS))
     finished(sampler.prefetch(CALLING))
     monkeypatch.setattr(sampler._retriever, "retrieve", lambda *_: pytest.fail("retrieved in a hurry"))
     rows = []
@@ -201,7 +201,7 @@ def test_a_keystroke_neither_retrieves_nor_reads_again(sampler, monkeypatch):
 
 
 def test_typing_a_line_keeps_the_snippets_and_calm_reading_reads_nothing_again(sampler):
-    list(sampler.index(NEAR))
+    list(sampler.index(HURRIED_ROWS))
     finished(sampler.prefetch(CALLING))
     caches = list(sampler.model._caches)
     for typed in ("ight", "ight = draw_shape(", "ight = draw_shape(self.width)"):

@@ -281,14 +281,14 @@ async def test_a_client_that_can_do_little_gets_the_edit_at_once() -> None:
         ("emoji = '😀é'; x = f(1│\ny = 2\n", "python", "emoji = '😀é'; x = f(1)"),
     ],
 )
-async def test_syntax_is_mended_without_a_model(broken: str, language: str, right: str) -> None:
+async def test_syntax_is_repaired_without_a_model(broken: str, language: str, right: str) -> None:
     async with editor(able(NEOVIM), {"rules": []}) as loading:
         uri = loading.open(broken, "file:///project/broken", language)
         actions = await ask(loading, uri, only=["quickfix"])
         row = broken.split(CURSOR)[0].count("\n")
         assert actions[0].kind == "quickfix.infill"
-        mended = await resolved(loading, actions[0])
-        (change,) = mended.edit.document_changes
+        repaired = await resolved(loading, actions[0])
+        (change,) = repaired.edit.document_changes
         (edit,) = change.edits
         assert edit.range.start.line == edit.range.end.line == row
         assert edit.new_text == right.lstrip()

@@ -167,15 +167,17 @@ def test_many_changes_in_a_moment_are_followed_by_silence() -> None:
 
 def test_what_the_user_has_replaced_is_not_put_back() -> None:
     desk = Desk()
-    back = Proposal((Edit(Span(27, 32, "width"), "breadth"),), "put back", 0.9, Kind.TWIN)
+    back = Proposal((Edit(Span(27, 32, "width"), "breadth"),), "put back", 0.9, Kind.SIMILAR_LINE)
     desk.edits.find = lambda *_: Consequences((back,))
     desk.replace("breadth" if "breadth" in desk.text else "height", "depth")
     assert labels(desk.ask()) == ["put back"]
     desk = Desk(PROGRAM.replace("height", "breadth"))
     desk.edits.find = lambda edited, _: Consequences(
-        (Proposal((Edit(Span(0, 3, "def"), "cdef"),), "other", 0.9, Kind.TWIN),)
+        (Proposal((Edit(Span(0, 3, "def"), "cdef"),), "other", 0.9, Kind.SIMILAR_LINE),)
         if "depth" not in edited.after
-        else (Proposal((Edit(Span(edited.after.index("depth"), 0, "depth"), "breadth"),), "back", 0.9, Kind.TWIN),)
+        else (
+            Proposal((Edit(Span(edited.after.index("depth"), 0, "depth"), "breadth"),), "back", 0.9, Kind.SIMILAR_LINE),
+        )
     )
     desk.replace("breadth", "depth")
     assert desk.ask().reason is NoEditReason.DISMISSED

@@ -1,4 +1,4 @@
-"""Fill-in-the-middle models, against the library's own forward pass and on a planted task."""
+"""Fill-in-the-middle models, against the library's own forward pass and on a synthetic task."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -139,7 +139,7 @@ def test_given_slots_never_change(name: str, families: Callable[[str], Any]) -> 
 
 
 @pytest.fixture(scope="module")
-def planted(publish: Callable[[str, nn.Module], Path]) -> Callable[[str], Path]:
+def synthetic(publish: Callable[[str, nn.Module], Path]) -> Callable[[str], Path]:
     made: dict[str, Path] = {}
 
     def folder(name: str) -> Path:
@@ -161,8 +161,10 @@ def first_text(family: AutoregressiveModel, before: str, behind: str) -> str | N
 
 
 @every_family
-def test_the_planted_task_is_solved_and_only_with_the_right_prompt(name: str, planted: Callable[[str], Path]) -> None:
-    family = loaded(planted(name))
+def test_the_synthetic_task_is_solved_and_only_with_the_right_prompt(
+    name: str, synthetic: Callable[[str], Path]
+) -> None:
+    family = loaded(synthetic(name))
     assert share_right(partial(first_text, family)) >= 0.95
     fim = family._recipe.fim
     swapped = tuple({"{prefix}": "{suffix}", "{suffix}": "{prefix}"}.get(part, part) for part in fim.prompt)
@@ -175,14 +177,14 @@ def test_the_planted_task_is_solved_and_only_with_the_right_prompt(name: str, pl
         seen = torch.arange(visible.shape[-1]) >= places[:, None, :, None] - 2
         return see(ids, places, visible & seen | (torch.arange(visible.shape[-1]) == 0), memory)
 
-    blind = loaded(planted(name))
+    blind = loaded(synthetic(name))
     blind._backbone.states = see_last  # type: ignore[method-assign]
     assert share_right(partial(first_text, blind), SOME_PAIRS) < 0.5
 
 
 @every_family
-def test_the_whole_engine_answers_with_it(name: str, planted: Callable[[str], Path]) -> None:
-    folder = planted(name)
+def test_the_whole_engine_answers_with_it(name: str, synthetic: Callable[[str], Path]) -> None:
+    folder = synthetic(name)
     short = EngineSettings(model=replace(EXACT, prefix_tokens=64, suffix_tokens=64))
     engines = [load_engine(str(folder), device="cpu", settings=short) for _ in range(2)]
 
@@ -200,16 +202,16 @@ def test_the_whole_engine_answers_with_it(name: str, planted: Callable[[str], Pa
     assert {candidate.source for candidate in answers[0]} <= {Source.MODEL, Source.RETRIEVAL}
 
 
-def test_a_copy_is_read_in_one_step_and_mended_from_its_first_mistake(planted: Callable[[str], Path]) -> None:
-    family = loaded(planted("mellum"))
+def test_a_copy_is_read_in_one_step_and_corrected_from_its_first_mistake(synthetic: Callable[[str], Path]) -> None:
+    family = loaded(synthetic("mellum"))
     left, right = SOME_PAIRS[2]
     correct = (*family.vocabulary.encode(answer(left, right)), family.info.eos_id)
     wrong = (correct[0], *family.vocabulary.encode("z"), family.info.eos_id)
     taken_over = run(family, [Row(3, tokens=correct)], sides(left, right), {})
-    mended = run(family, [Row(3, tokens=correct), Row(3, tokens=wrong)], sides(left, right), {})
-    assert (len(taken_over), len(mended)) == (1, 3)
+    corrected = run(family, [Row(3, tokens=correct), Row(3, tokens=wrong)], sides(left, right), {})
+    assert (len(taken_over), len(corrected)) == (1, 3)
     assert taken_over[-1].canvas.ids.tolist() == list(correct)
-    assert mended[-1].canvas.ids.tolist() == [*correct, *correct]
+    assert corrected[-1].canvas.ids.tolist() == [*correct, *correct]
 
 
 def test_a_tokenizer_without_the_tokens_is_refused(publish: Callable[[str, nn.Module], Path]) -> None:

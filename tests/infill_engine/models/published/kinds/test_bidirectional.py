@@ -1,4 +1,4 @@
-"""Masked diffusion with full attention: logits, the planted task, the whole engine."""
+"""Masked diffusion with full attention: logits, the synthetic task, the whole engine."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -122,10 +122,10 @@ def at_once(family: BidirectionalModel, before: str, behind: str) -> str | None:
 
 
 @every_family
-def test_the_planted_task_is_solved_and_only_with_the_right_shift_and_mask(
-    name: str, planted_masked: Callable[[str], Path]
+def test_the_synthetic_task_is_solved_and_only_with_the_right_shift_and_mask(
+    name: str, synthetic_masked: Callable[[str], Path]
 ) -> None:
-    family = loaded(planted_masked(name), replace(EXACT, probe_lengths=False))
+    family = loaded(synthetic_masked(name), replace(EXACT, probe_lengths=False))
     assert share_right(partial(at_once, family)) >= 0.95
     other = Shift.NONE if PUBLISHED[name].shift else Shift.RIGHT
     shifted = BidirectionalModel(
@@ -142,8 +142,8 @@ def test_the_planted_task_is_solved_and_only_with_the_right_shift_and_mask(
 
 
 @every_family
-def test_the_whole_engine_answers_with_it(name: str, planted_masked: Callable[[str], Path]) -> None:
-    engines = [engine(planted_masked(name)) for _ in range(2)]
+def test_the_whole_engine_answers_with_it(name: str, synthetic_masked: Callable[[str], Path]) -> None:
+    engines = [engine(synthetic_masked(name)) for _ in range(2)]
     assert share_right(partial(first_candidate, engines[0]), SOME_PAIRS) >= 0.95
     requests = [InfillRequest(*sides(*pair), LANGUAGE, drafts=(Draft("kx", 5),)) for pair in SOME_PAIRS[:4]]
     answers = [[each.infill(request, Deadline.after_ms(60_000)) for request in requests] for each in engines]
@@ -151,8 +151,8 @@ def test_the_whole_engine_answers_with_it(name: str, planted_masked: Callable[[s
 
 
 @pytest.mark.parametrize("slots", [1, 2, 4])
-def test_dreamon_finds_the_length_by_itself(slots: int, planted_masked: Callable[[str], Path]) -> None:
-    family = loaded(planted_masked("dreamon"))
+def test_dreamon_finds_the_length_by_itself(slots: int, synthetic_masked: Callable[[str], Path]) -> None:
+    family = loaded(synthetic_masked("dreamon"))
     hole, settings = Hole(HoleKind.EXPRESSION), SamplerSettings(max_steps=8)
 
     def fill(before: str, behind: str) -> str | None:

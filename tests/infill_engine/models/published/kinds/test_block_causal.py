@@ -1,4 +1,4 @@
-"""Stable-DiffCoder in miniature, against a stock Llama under a written-out block mask, and on a planted task."""
+"""Stable-DiffCoder in miniature, against a stock Llama under a written-out block mask, and on a synthetic task."""
 
 import json
 from functools import partial
@@ -61,7 +61,7 @@ def family(network: nn.Module, tmp_path_factory: pytest.TempPathFactory) -> Bloc
 
 
 @pytest.fixture(scope="module")
-def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def synthetic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a network that has learnt the toy language, one masked block a batch, all before it clean."""
     network: Any = new_network().requires_grad_(True)
     whole = []
@@ -89,7 +89,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
         optimiser.step()
         schedule.step()
     network.eval().requires_grad_(False)
-    return publish(network, tmp_path_factory.mktemp("planted") / "m")
+    return publish(network, tmp_path_factory.mktemp("synthetic") / "m")
 
 
 def predictions(family: BlockCausalModel, rows: list[list[int]], text: tuple[str, str] = TEXT) -> Tensor:
@@ -139,10 +139,10 @@ def filled(family: BlockCausalModel, before: str, behind: str) -> str | None:
     return family.vocabulary.decode(ids[: ids.index(END)] if END in ids else ids)
 
 
-def test_the_planted_task_is_solved_and_only_with_the_right_blocks_and_shift(
-    planted: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_synthetic_task_is_solved_and_only_with_the_right_blocks_and_shift(
+    synthetic: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    family = loaded(planted)
+    family = loaded(synthetic)
     assert share_right(partial(filled, family)) >= 0.95
     see = family._backbone.states
 
@@ -160,9 +160,9 @@ def test_the_planted_task_is_solved_and_only_with_the_right_blocks_and_shift(
     assert share_right(partial(filled, family), SOME_PAIRS) < 0.8  # what a block's end tells its beginning is missing
 
 
-def test_the_whole_engine_answers_with_it(planted: Path) -> None:
+def test_the_whole_engine_answers_with_it(synthetic: Path) -> None:
     settings = EngineSettings(model=ModelSettings(dtype="float32", prefix_tokens=64, suffix_tokens=64))
-    engines = [load_engine(str(planted), device="cpu", settings=settings) for _ in range(2)]
+    engines = [load_engine(str(synthetic), device="cpu", settings=settings) for _ in range(2)]
     requests = [InfillRequest(*sides(*pair), LANGUAGE, drafts=(Draft("kx", 5),)) for pair in SOME_PAIRS]
     answers = [[each.infill(request, Deadline.after_ms(60_000)) for request in requests] for each in engines]
     assert answers[0] == answers[1]

@@ -55,9 +55,9 @@ def typed(family: BidirectionalModel, before: str, behind: str, number: int) -> 
 @pytest.mark.parametrize("number", [0, 1, 2, 3])
 @every_family
 def test_reusing_the_context_costs_little_accuracy(
-    name: str, number: int, planted_masked: Callable[[str], Path]
+    name: str, number: int, synthetic_masked: Callable[[str], Path]
 ) -> None:
-    exact = loaded(planted_masked(name), replace(EXACT, probe_lengths=False))
+    exact = loaded(synthetic_masked(name), replace(EXACT, probe_lengths=False))
     open_slots, decided, right = [], [], []
     for pair in SOME_PAIRS:
         (before, behind), token = sides(*pair), exact.vocabulary.encode(answer(*pair))
@@ -79,9 +79,9 @@ def test_reusing_the_context_costs_little_accuracy(
 
 
 @every_family
-def test_the_whole_engine_answers_with_a_reused_context(name: str, planted_masked: Callable[[str], Path]) -> None:
+def test_the_whole_engine_answers_with_a_reused_context(name: str, synthetic_masked: Callable[[str], Path]) -> None:
     usual_lengths = replace(REUSED, probe_lengths=False)
-    assert share_right(partial(first_candidate, engine(planted_masked(name), usual_lengths)), SOME_PAIRS) >= 0.95
+    assert share_right(partial(first_candidate, engine(synthetic_masked(name), usual_lengths)), SOME_PAIRS) >= 0.95
 
 
 @pytest.mark.parametrize(

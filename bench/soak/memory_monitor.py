@@ -12,7 +12,7 @@ EVERY_SECONDS = 2.0
 
 
 @dataclass
-class Watching:
+class MemoryMonitor:
     """Notes the memory of processes from `start` until `close`. Megabytes are proportional (PSS), else resident."""
 
     servers: dict[str, int]  # process ids by name

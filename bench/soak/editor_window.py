@@ -40,7 +40,7 @@ class Asked:
     computed: bool = False  # not all of the candidates are copies
 
 
-class Window:
+class EditorWindow:
     """A server and its editor. `rows` are the answers, one for each request."""
 
     def __init__(

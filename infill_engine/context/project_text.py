@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
-from infill_engine.types import Surroundings
+from infill_engine.types import ProjectText
 
 MOST_CHARS = 600_000  # characters near a document; a search that finds nothing in them takes about 0.05 ms
 BETWEEN = "\n\n"  # separates two files
@@ -14,7 +14,7 @@ def nearest_first(own: PurePosixPath, others: Iterable[PurePosixPath]) -> list[P
     return sorted(others, key=lambda path: (_distance(own, path), path))
 
 
-def joined(files: Iterable[tuple[str, str]]) -> Surroundings:
+def joined(files: Iterable[tuple[str, str]]) -> ProjectText:
     """Join the text of files, given as path and text, up to the amount that is searched. Reads no more files than
     needed."""
     taken: list[str] = []
@@ -27,7 +27,7 @@ def joined(files: Iterable[tuple[str, str]]) -> Surroundings:
         left -= len(text)
         if left <= 0:
             break
-    return Surroundings.of(BETWEEN.join(taken), tuple(starts))
+    return ProjectText.of(BETWEEN.join(taken), tuple(starts))
 
 
 def _distance(one: PurePosixPath, other: PurePosixPath) -> int:

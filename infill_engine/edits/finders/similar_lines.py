@@ -22,13 +22,13 @@ from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
 from infill_engine.text.languages.record import Syntax
 
 REACH_LINES = 25  # above and below
-MOST_TWINS = 8
+MOST_SIMILAR_LINES = 8
 LEAST_TOKENS = 5  # of a line that has a shape of its own
 LONGEST_LINE = 300
 BASE, EACH_ANCHOR, MOST_ANCHORS = 0.47, 0.04, 4
 MOVED = 0.1  # additional confidence if words are only swapped
-SAME_BRANCHING = 1.05  # factor for the twins in the same `if`
-NEXT_TO = 1.1  # factor for a twin on the next line
+SAME_BRANCHING = 1.05  # factor for similar lines in the same `if`
+NEXT_TO = 1.1  # factor for a similar line on the next row
 ONLY_NEAREST = 0.92
 
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
@@ -45,14 +45,14 @@ class _Line:
 
 
 @dataclass(frozen=True, slots=True)
-class _Twin:
+class _SimilarLine:
     line: _Line
     edit: tuple[int, int, str]  # of the text before
     anchors: int  # names that are the same in both lines
 
 
-def propose_twins(edit: ParsedEdit) -> list[Proposal]:
-    """Return up to two proposals: all twins near the changed line, and the nearest alone."""
+def propose_similar_lines(edit: ParsedEdit) -> list[Proposal]:
+    """Return up to two proposals: all similar lines around the changed one, and the nearest alone."""
     before, syntax = edit.before, edit.syntax
     found = _changed_line(before, edit.after, edit.changes)
     if found is None:
@@ -60,32 +60,34 @@ def propose_twins(edit: ParsedEdit) -> list[Proposal]:
     line, new = found
     if _declares(before, line) or any(_is_defined(before, renaming) for renaming in renamings(edit)):
         return []  # functions of the same shape are different functions
-    twins = []
+    similar_lines = []
     for other in _around(before.text, line):
-        twin = _as_twin(line, new, other)
-        if twin is not None and not _is_comment(before, syntax, other):
-            twins.append(twin)
-    twins.sort(key=lambda twin: abs(twin.line.row - line.row))
-    if not twins or len(twins) > MOST_TWINS:
+        similar = _as_similar_line(line, new, other)
+        if similar is not None and not _is_comment(before, syntax, other):
+            similar_lines.append(similar)
+    similar_lines.sort(key=lambda similar: abs(similar.line.row - line.row))
+    if not similar_lines or len(similar_lines) > MOST_SIMILAR_LINES:
         return []
     if _holder(before, line.start, syntax.parameter_lists) is not None:
         return []  # of a function
     if all(_in_text(before, syntax, change) for change in edit.changes):
         return []  # words of a message, not of the program
     branching = _holder(before, line.start, syntax.branchings)
-    beside = [twin for twin in twins if branching is not None and _within(before, branching, twin.line.start)]
+    beside = [
+        similar for similar in similar_lines if branching is not None and _within(before, branching, similar.line.start)
+    ]
     moved = MOVED if sorted(_TOKEN.findall(line.text)) == sorted(_TOKEN.findall(new)) else 0.0
     proposals: list[Proposal] = []
-    for group, part in ((beside, SAME_BRANCHING), (twins, 1.0), (twins[:1], ONLY_NEAREST)):
+    for group, part in ((beside, SAME_BRANCHING), (similar_lines, 1.0), (similar_lines[:1], ONLY_NEAREST)):
         if not group:
             continue
         edits = _placed(before.text, group, edit.shift)
         if edits and all(proposal.edits != edits for proposal in proposals):
-            certain = BASE + moved + EACH_ANCHOR * min(min(twin.anchors for twin in group), MOST_ANCHORS)
+            certain = BASE + moved + EACH_ANCHOR * min(min(similar.anchors for similar in group), MOST_ANCHORS)
             certain *= NEXT_TO if abs(group[0].line.row - line.row) == 1 else 1.0
             count = len(group)
             label = f"change {count} line{'s' if count > 1 else ''} of the same shape"
-            proposals.append(Proposal(edits, label, certain * part, Kind.TWIN))
+            proposals.append(Proposal(edits, label, certain * part, Kind.SIMILAR_LINE))
     return proposals
 
 
@@ -127,7 +129,7 @@ def _changed_line(before: Source, after: Source, changes: Sequence[Change]) -> t
 
 
 def _around(text: str, line: _Line) -> Iterator[_Line]:
-    """Yield the other lines near a line that have its shape."""
+    """Yield the other lines around a line that have its shape."""
     shape = shape_of(line.text)
     if len(_TOKEN.findall(line.text.replace(" ", ""))) < LEAST_TOKENS or not any(map(is_name, WORD.findall(line.text))):
         return
@@ -149,7 +151,7 @@ def _around(text: str, line: _Line) -> Iterator[_Line]:
         start, row = end + 1, row + 1
 
 
-def _as_twin(line: _Line, new: str, other: _Line) -> _Twin | None:
+def _as_similar_line(line: _Line, new: str, other: _Line) -> _SimilarLine | None:
     """Return another line changed as `line` was; None if that makes no sense."""
     tokens, new_tokens = _TOKEN.findall(line.text), _TOKEN.findall(new)
     found = list(_TOKEN.finditer(other.text))
@@ -174,7 +176,7 @@ def _as_twin(line: _Line, new: str, other: _Line) -> _Twin | None:
     pairs = enumerate(zip(tokens, theirs, strict=True))
     same = {one for at, (one, another) in pairs if one == another and WORD.match(one) and is_name(one)}
     edit = (other.start + start, other.start + end, text)
-    return _Twin(other, edit, len(same - set(tokens[first:last])))
+    return _SimilarLine(other, edit, len(same - set(tokens[first:last])))
 
 
 def _mapping(old: Sequence[str], other: Sequence[str]) -> dict[str, str] | None:
@@ -229,10 +231,10 @@ def _is_comment(source: Source, syntax: Syntax, line: _Line) -> bool:
     return node.type in source.nodes.comments or (node.type in syntax.string_parts and "\n" in source.text_of(node))
 
 
-def _placed(text: str, twins: Sequence[_Twin], shift: Shift) -> tuple[Edit, ...]:
+def _placed(text: str, similar_lines: Sequence[_SimilarLine], shift: Shift) -> tuple[Edit, ...]:
     edits = []
-    for twin in twins:
-        start, end, new = twin.edit
+    for similar in similar_lines:
+        start, end, new = similar.edit
         place = shift.span(start, end)
         if place is None:
             return ()
