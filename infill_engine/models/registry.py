@@ -1,10 +1,14 @@
 """What a model's name means, for the server, the command line and the benchmarks. Does not import torch.
 
-default             the trunk; retrieved texts alone if it cannot be loaded
-trunk               the same model; loading fails if it is missing
+default             the default model; retrieved texts alone if it cannot be loaded
+trunk               the default model; loading fails if it is missing
 scripted:FILE.json  answers from a file, for tests
 OWNER/NAME          a published model
 PATH                a GGUF file, or a folder with config.json, model.safetensors and tokenizer.json
+
+The default model has two names. For users it is "the default model". In code, and in the folders of its weights, it is
+the trunk: the network into which the adapter is merged, and on which the denoiser's mask rows build. Another Qwen2
+decoder runs with the same code. It has the trunk's architecture, but it is not the default model.
 """
 
 import os

@@ -54,7 +54,7 @@ class EngineClient:
     on_status: Callable[[Status], None]
     on_error: Callable[[str], None]
     command: Command = worker_command
-    shared: bool = False  # use the engine of all windows instead of a worker of this server's own
+    shared: bool = False  # use the engine of all editor windows instead of a worker of this server's own
     status: Status = field(default_factory=lambda: Status(State.LOADING))
     choice: EngineChoice = field(default_factory=EngineChoice)  # the engine that the worker was started with
     takes_late: bool = False  # the engine goes on after an answer, and says what it finds
@@ -70,7 +70,7 @@ class EngineClient:
         self.worker = WorkerProcess(self, self.requests, self.command, self.shared)
 
     async def start(self, choice: EngineChoice, *, anew: bool = False) -> None:
-        """Start the engine, or replace the running one. With `anew`, end a shared engine too, for all windows."""
+        """Start the engine, or replace the running one. With `anew`, end a shared engine for all clients, too."""
         async with self._switching:
             await (self.worker.end() if anew else self.worker.stop())
             self.choice = choice
@@ -254,7 +254,7 @@ class EngineClient:
         self._tell(sentence)
 
     def _with_budget(self, status: Status) -> Status:
-        """Say in a status if a shared engine was started with another budget than this window's."""
+        """Say in a status if a shared engine was started with another budget than this client's."""
         budget_ms = self.worker.budget_ms
         if status.state is not State.READY or budget_ms is None or budget_ms == self.choice.usual_budget_ms:
             return status

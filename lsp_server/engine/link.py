@@ -1,4 +1,4 @@
-"""A connection to an engine: a private worker over pipes, or the engine that all windows share over a socket."""
+"""A connection to an engine: a private worker over pipes, or the engine that all editor windows share over a socket."""
 
 import asyncio
 import contextlib
@@ -32,7 +32,7 @@ def worker_command(choice: EngineChoice) -> Sequence[str]:
 
 
 def engine_options(choice: EngineChoice) -> tuple[str, ...]:
-    """Return the options that decide which windows share an engine. The budget does not."""
+    """Return the options that decide which clients share an engine. The budget does not."""
     engine = ("--model", choice.model, "--device", choice.device, "--precision", choice.precision)
     return (*engine, "--api-key-variable", choice.key_variable, *["--reuse-context"] * choice.reuse_context)
 

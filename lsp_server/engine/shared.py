@@ -1,4 +1,4 @@
-"""Finds the engine that all of a user's windows share, or starts it."""
+"""Finds the engine that all editor windows of a user share, or starts it."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ RETRY_SECONDS = 0.01
 ATTEMPTS = 3  # an engine may exit while a client joins
 LARGEST_LOG_BYTES = 1_000_000
 IDLE_SECONDS, LOG_FOLDER = "INFILL_ENGINE_IDLE_SECONDS", "INFILL_ENGINE_LOG"
-# What an engine needs of the environment of the window that starts it.
+# What an engine needs of the environment of the client that starts it.
 PASSED_ON = frozenset("PATH HOME USER LOGNAME LANG TZ TMPDIR TEMP TMP PYTHONPATH VIRTUAL_ENV LD_LIBRARY_PATH".split())
 PASSED_PREFIXES = tuple("INFILL_ LC_ OMP_ GOMP_ MKL_ OPENBLAS_ ONEDNN_ CUDA_ NVIDIA_ HF_ XDG_ SSL_".split())
 
@@ -115,7 +115,7 @@ def _read(connection: socket.socket, size: int) -> bytes:
 
 
 def _start(path: Path, command: Sequence[str], key_variable: str) -> socket.socket:
-    """Start an engine, unless another window has just done so, and connect to it."""
+    """Start an engine, unless another client has just done so, and connect to it."""
     with locked(path):
         if is_safe(path) and (connection := connect(path)) is not None:
             return connection
@@ -148,7 +148,7 @@ def _launch(command: Sequence[str], key_variable: str) -> "subprocess.Popen[byte
             stderr=errors,
             cwd=WORKING_FOLDER,
             env={"MALLOC_ARENA_MAX": "2", **kept},
-            start_new_session=True,  # it outlives the window that starts it
+            start_new_session=True,  # it outlives the client that starts it
         )
 
 

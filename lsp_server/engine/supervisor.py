@@ -64,7 +64,7 @@ class WorkerProcess:
     listener: Listener
     requests: RequestTable
     command: Command = worker_command
-    shared: bool = False  # with the other windows of this user, where the system has Unix sockets
+    shared: bool = False  # with the other editor windows of this user, where the system has Unix sockets
     deaths: int = 0  # of workers, in a row
     _supervision: "asyncio.Task[None] | None" = None
     link: Link | None = None  # over which messages are sent now

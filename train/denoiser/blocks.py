@@ -1,4 +1,4 @@
-"""The forward pass of mask rows: twins of the matrices of attention, and the frozen MLP.
+"""The forward pass of mask rows: attention with matrices of their own, and the frozen MLP.
 
 A block's rows see the context up to their anchor and each other. Rows of different blocks never meet, so the scores
 are two products: with the context, which all blocks of a text share, and within each block.
@@ -38,11 +38,11 @@ def block_states(
     unseen = torch.arange(length, device=anchors.device) > anchors[..., None]  # [B, A, T]
     hidden = torch.zeros(unseen.shape, dtype=x.dtype, device=x.device).masked_fill_(unseen, -torch.inf)
     for number in range(shape.first_layer, config.layers):
-        layer, near = trunk.layers[number], context.keys_values[number - shape.first_layer]
+        layer, keys_values = trunk.layers[number], context.keys_values[number - shape.first_layer]
         name = f"layers.{number}"
         rows = F.rms_norm(x, (config.dim,), layer.attention_norm, config.norm_epsilon)
         joined = F.linear(rows, weights[f"{name}.qkv.weight"], weights[f"{name}.qkv.bias"])
-        found = _attend(joined.unflatten(-1, (-1, config.head_dim)), near, hidden, turn, shape.slots)
+        found = _attend(joined.unflatten(-1, (-1, config.head_dim)), keys_values, hidden, turn, shape.slots)
         x = x + F.linear(found, weights[f"{name}.out.weight"])
         x = x + _mlp(layer, F.rms_norm(x, (config.dim,), layer.mlp_norm, config.norm_epsilon))
     states = F.rms_norm(x, (config.dim,), trunk.norm, config.norm_epsilon)
@@ -50,13 +50,13 @@ def block_states(
 
 
 def _attend(
-    joined: Tensor, near: tuple[Tensor, Tensor], hidden: Tensor, turn: tuple[Tensor, ...], slots: int
+    joined: Tensor, keys_values: tuple[Tensor, Tensor], hidden: Tensor, turn: tuple[Tensor, ...], slots: int
 ) -> Tensor:
     """Attention of rows with `joined` queries, keys and values [N, heads + 2 * kv_heads, hd]. Returns [N, heads * hd].
 
-    `near` are the context's keys and values, `hidden` [B, A, T] is added to the scores with them.
+    `keys_values` are the context's keys and values, `hidden` [B, A, T] is added to the scores with them.
     """
-    keys, values = near
+    keys, values = keys_values
     groups, size = keys.shape[1], joined.shape[-1]
     count, most, length = hidden.shape
     turned = rotate(joined[:, :-groups].transpose(0, 1), *turn).transpose(0, 1)
@@ -66,9 +66,9 @@ def _attend(
     own_keys = turned[:, heads:].reshape(count, most, slots, groups, size).permute(0, 3, 1, 2, 4)
     own_values = joined[:, -groups:].reshape(count, most, slots, groups, size).permute(0, 3, 1, 2, 4)
     flat = queries.reshape(count, groups, -1, size)
-    far = (flat @ keys.transpose(2, 3)).view(*queries.shape[:-1], length) + hidden[:, None, None, :, None]
+    context_scores = (flat @ keys.transpose(2, 3)).view(*queries.shape[:-1], length) + hidden[:, None, None, :, None]
     own = queries @ own_keys[:, :, None].transpose(-1, -2)
-    weights = torch.cat([far, own], -1).softmax(-1)
+    weights = torch.cat([context_scores, own], -1).softmax(-1)
     found = (weights[..., :length].reshape(count, groups, -1, length) @ values).view(queries.shape)
     found = found + weights[..., length:] @ own_values[:, :, None]
     return found.permute(0, 3, 4, 1, 2, 5).reshape(-1, heads * size)

@@ -1,4 +1,4 @@
-"""The trained weights of the denoiser: twins for mask rows, mask embeddings, a Markov head and a confidence head.
+"""The trained weights of the denoiser: matrices of attention, mask embeddings, a Markov head and a confidence head.
 
 layers.{i}.qkv.weight   [query_size + 2 * kv_size, D]    from `first_layer` on, beginning as the trunk's
 layers.{i}.qkv.bias     [query_size + 2 * kv_size]

@@ -42,7 +42,7 @@ class Adapter:
         except (SafetensorError, KeyError, OSError) as error:
             raise ModelDamagedError(
                 f"{path} cannot be read ({type(error).__name__}). Install infill-ls again, or remove the file to use "
-                "the trunk without its adapter."
+                "the default model without its adapter."
             ) from error
         return cls({name: (up, down) for name, (up, down) in read.items()})
 
@@ -67,7 +67,7 @@ class Adapter:
             return matrix
         up, down = pair
         if up.shape[0] != matrix.shape[0] or down.shape[1] != matrix.shape[1]:
-            raise ModelDamagedError(f"The adapter's {name} does not fit the trunk. Install infill-ls again.")
+            raise ModelDamagedError(f"The adapter's {name} does not fit the default model. Install infill-ls again.")
         matrix += up @ down
         return matrix
 

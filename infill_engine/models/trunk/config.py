@@ -58,5 +58,5 @@ class TrunkConfig:
             return cls(**{name: config[name] for name in cls.__dataclass_fields__ if name != "tied"})
         except KeyError as error:
             raise ModelDamagedError(
-                f"The trunk's config.json has no {error}. Run `infill-ls models get` to rebuild it."
+                f"The default model's config.json has no {error}. Run `infill-ls models get` to rebuild it."
             ) from error

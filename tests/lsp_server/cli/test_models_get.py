@@ -102,7 +102,7 @@ def test_another_file(gguf: Path, capsys: Said) -> None:
     gguf.write_bytes(gguf.read_bytes()[:-50])
     assert main(["models", "get", "--from", str(gguf)]) == 2
     said = capsys.readouterr().err
-    assert f"{gguf} is not the file that the trunk is made from" in said
+    assert f"{gguf} is not the file that the default model is made from" in said
     assert "the download is probably unfinished" in said
     assert main(["models", "get", "--from", f"{gguf}x"]) == 2
     assert "there is no file" in capsys.readouterr().err

@@ -166,7 +166,7 @@ class GgufFile(NamedWeights):
 
 def _another(path: Path, source: Source, found: str) -> ModelDamagedError:
     return ModelDamagedError(
-        f"{path} is not the file that the trunk is made from. Found: {found}. "
+        f"{path} is not the file that the default model is made from. Found: {found}. "
         f"Expected: {source.file}, {source.size:,} bytes, SHA-256 {source.sha256}. "
         f"Fetch it from {source.address}, or run `infill-ls models get --download`"
     )

@@ -145,7 +145,7 @@ def test_another_file_is_refused_and_the_right_one_named(gguf: Path, plan: Plan,
     other = tmp_path / "other.gguf"
     write_gguf(other, seed=1, name="Another model")
     said = refused(other, plan, tmp_path / "out")
-    assert f"{other} is not the file that the trunk is made from" in said
+    assert f"{other} is not the file that the default model is made from" in said
     assert "Another model" in said
     assert f"Expected: tiny.gguf, {plan.source.size:,} bytes, SHA-256 {plan.source.sha256}" in said
     assert "https://huggingface.co/some/tiny-GGUF" in said
