@@ -30,7 +30,7 @@ from infill_engine.models.base import Context
 from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.models.kv_cache.layers import LayerMemory, Remembered
 from infill_engine.models.published.kinds.bidirectional import BidirectionalModel
-from infill_engine.models.published.kinds.dual_cache import MOST_DRIFT, NEAR, REFERENCE
+from infill_engine.models.published.kinds.dual_cache import MOST_DRIFT, REFERENCE, REREAD_TOKENS
 from infill_engine.models.stock.decoder import Backbone
 from infill_engine.types import HoleKind
 
@@ -118,7 +118,7 @@ def test_a_usual_row_over_a_context_just_read_is_exact(name: str, masked_familie
         torch.testing.assert_close(predictions(reusing(exact), [REFERENCE], text), expected, atol=1e-4, rtol=1e-4)
     family = reusing(exact)
     little = PLAIN, PLAIN[:5]  # all of it so near the hole that it is read again with what is typed
-    assert len(PLAIN) < NEAR
+    assert len(PLAIN) < REREAD_TOKENS
     typed(family, *little, 4)
     expected = predictions(exact, [REFERENCE], little)
     torch.testing.assert_close(predictions(family, [REFERENCE], little), expected, atol=1e-4, rtol=1e-4)
