@@ -14,7 +14,7 @@ from tiny_denoiser import CONFIG, NETWORK, TEXTS, TRUNK
 
 from infill_engine.models.trunk.network import UNSEEN, attention, forward, normed
 from train.denoiser.__main__ import evaluate
-from train.denoiser.blocks import _mlp, block_states
+from train.denoiser.blocks import block_states, frozen_mlp
 from train.denoiser.context import read_context
 from train.denoiser.frozen import FrozenLayer, FrozenTrunk
 from train.denoiser.layout import anchors_of, lay_out
@@ -94,7 +94,7 @@ def test_the_backward_pass_of_the_frozen_mlp():
     expected = (torch.nn.functional.silu(gate) * up) @ layer.down.t()
     slopes = torch.randn_like(expected)
     (wanted,) = torch.autograd.grad(expected, rows, slopes)
-    found = _mlp(layer, rows)
+    found = frozen_mlp(layer, rows)
     torch.testing.assert_close(found, expected)
     torch.testing.assert_close(torch.autograd.grad(found, rows, slopes)[0], wanted)
 

@@ -169,6 +169,7 @@ def parser() -> argparse.ArgumentParser:
     add("--workers", type=int, default=2, help="threads, each of which computes texts of its own")
     add("--first-layer", type=int, default=0, help="at which mask rows enter; 0 without the anchor's state")
     add("--corpus", type=Path, default=None, help="corpus.jsonl whose frequent tokens are the draft vocabulary")
+    add("--begin", type=Path, default=None, metavar="FILE", help="exported weights that a new run begins with")
     add("--vocabulary", type=Path, default=None, metavar="FILE", help="checkpoint with the draft vocabulary to take")
     add("--words", type=int, default=WORDS, help="of the draft vocabulary")
     add("--slots", type=int, default=3_000_000, help="to train; the rate falls until then, or until the time is over")

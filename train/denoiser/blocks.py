@@ -44,7 +44,7 @@ def block_states(
         joined = F.linear(rows, weights[f"{name}.qkv.weight"], weights[f"{name}.qkv.bias"])
         found = _attend(joined.unflatten(-1, (-1, config.head_dim)), keys_values, hidden, turn, shape.slots)
         x = x + F.linear(found, weights[f"{name}.out.weight"])
-        x = x + _mlp(layer, F.rms_norm(x, (config.dim,), layer.mlp_norm, config.norm_epsilon))
+        x = x + frozen_mlp(layer, F.rms_norm(x, (config.dim,), layer.mlp_norm, config.norm_epsilon))
     states = F.rms_norm(x, (config.dim,), trunk.norm, config.norm_epsilon)
     return states.view(count, most, shape.slots, config.dim)
 
@@ -74,7 +74,8 @@ def _attend(
     return found.permute(0, 3, 4, 1, 2, 5).reshape(-1, heads * size)
 
 
-def _mlp(layer: FrozenLayer, rows: Tensor) -> Tensor:
+def frozen_mlp(layer: FrozenLayer, rows: Tensor) -> Tensor:
+    """Return the MLP of rows [T, D], without gradients of its matrices."""
     found: Tensor = _FrozenMlp.apply(rows, layer.gate_up, layer.down)  # type: ignore[no-untyped-call]
     return found
 

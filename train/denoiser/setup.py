@@ -17,6 +17,7 @@ from train.denoiser.texts import read_texts
 from train.denoiser.vocabulary import Words, draft_vocabulary, read_vocabulary
 from train.denoiser.weights import Shape, new_weights
 
+READ_ROWS = 256  # about as many as a text has
 EVERY = 2  # of so many files of a corpus, one is counted
 
 
@@ -25,7 +26,12 @@ def open_learner(options: argparse.Namespace) -> tuple[Learner, Run]:
     folder, trained = folders_of(options.trunk)
     trunk = load_frozen(folder, trained, options.device)
     run = Run.load(options.run, options.device)
-    if run is None:
+    if run is None and options.begin is not None:
+        from infill_engine.models.trunk.sources import ShardsSource  # these need more than torch
+        from train.denoiser.export import restore
+
+        run = restore(options.begin, ShardsSource(folder, trained))
+    elif run is None:
         shape = Shape(options.first_layer)
         vocabulary = _vocabulary(options, folder, trunk.config.vocabulary)
         run = Run.begin(shape, vocabulary.to(options.device), new_weights(trunk, shape, len(vocabulary)))
@@ -78,4 +84,4 @@ def _int8_reader(folder: Path, trained: Path) -> Network | None:
     from infill_engine.models.trunk.torch_loading import int8_backend
 
     prepared = load_prepared(ShardsSource(folder, trained), prepared_folder(), lambda *_: None)
-    return int8_backend(prepared, "").network if fastest_kernel(prepared.config) else None
+    return int8_backend(prepared, "", rows=READ_ROWS).network if fastest_kernel(prepared.config, READ_ROWS) else None

@@ -30,6 +30,7 @@ from train.trunk.snippets import File, Heads
 
 LEAST_CHARACTERS = 300  # of a file
 LARGEST_SHARE = 30_000  # characters of a file that count when files are drawn
+PROMPT_ROWS = 256  # about as many as a prompt has
 ENDS = ("<|endoftext|>", "<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>", "<|file_sep|>")
 
 
@@ -98,7 +99,7 @@ def open_writer(options: argparse.Namespace) -> tuple[Writer, TrunkVocabulary]:
     assert folder is not None
     vocabulary = TrunkVocabulary(folder / "tokenizer.json")
     prepared = load_prepared(ShardsSource(folder, trained_folder(folder)), prepared_folder(), lambda *_: None)
-    network = int8_backend(prepared, "").network
+    network = int8_backend(prepared, "", rows=PROMPT_ROWS).network
     ends = frozenset(vocabulary.need(*ENDS))
     keep_from = options.keep_from if options.contexts is not None else None
     return Writer(network, ends, lanes=options.lanes, slots=options.slots, keep_from=keep_from), vocabulary

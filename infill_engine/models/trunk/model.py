@@ -11,6 +11,7 @@ from infill_engine.models.trunk.denoiser import Denoised, Denoiser, Floats, Ints
 from infill_engine.models.trunk.prompt import Prompt, TrunkVocabulary, build_prompt
 from infill_engine.models.trunk.prompt_cache import HURRIED_ROWS, NOTHING, PromptCache
 from infill_engine.models.trunk.slots import NO_BLOCKS, NO_ROWS, TEXTS, Blocks, Rows, joined, text_rows
+from infill_engine.models.trunk.soft_prompt import SoftPrompt
 from infill_engine.settings import WindowSettings
 
 WINDOW = WindowSettings(prefix_chars=1600, suffix_chars=500, project_text=True)
@@ -71,6 +72,7 @@ class TrunkModel:
     backend: Backend
     vocabulary: TrunkVocabulary
     user_message: str = ""  # what the user should know about how it was loaded
+    soft_prompt: SoftPrompt | None = None  # of next edits
     denoises: bool = True  # whether mask rows are used, if there are any
     _caches: list[PromptCache] = field(default_factory=list)  # the most recently used last
     _separate: PromptCache | None = None  # see `read_separately`
@@ -109,8 +111,15 @@ class TrunkModel:
         return ReadPrompt(prompt, cache, waiting, cache.outdated_suffix)
 
     def read_separately(self, prompt: Prompt, *, part: int) -> Job[ReadPrompt]:
-        """Read a prompt of another layout in a buffer of its own, so that it takes no completion's place."""
+        """Read the prompt of a next edit behind the soft prompt, if there is one.
+
+        It has a buffer of its own, so that it takes no completion's place.
+        """
         cache = self._separate = self._separate or PromptCache(self.backend)
+        if self.soft_prompt is not None:
+            prompt = replace(prompt, head=self.soft_prompt.tokens)
+            if cache.head != prompt.head:
+                cache.begin_with(self.soft_prompt)
         cache.continuations.clear()  # its texts need all slots
         waiting = yield from cache.read(prompt, part, part)
         return ReadPrompt(prompt, cache, waiting, cache.outdated_suffix)

@@ -14,6 +14,7 @@ from infill_engine.models.trunk.backends.interface import Backend, Likely
 from infill_engine.models.trunk.continuations import LEAST_FREE, Continuations
 from infill_engine.models.trunk.prompt import Prompt
 from infill_engine.models.trunk.slots import MIDDLE, NO_BLOCKS, PREFIX, SUFFIX, Blocks, Rows, first_of_head, prompt_rows
+from infill_engine.models.trunk.soft_prompt import SoftPrompt
 from infill_engine.text.sequences import common_prefix
 
 NOTHING = Prompt((), (), ())
@@ -65,6 +66,12 @@ class PromptCache:
         self._backend.copy_from(self._buffer, other._buffer, slice(PREFIX + own, PREFIX + len(prefix)))
         self.head, self.held, self.outdated_suffix = other.head, Prompt(prefix, (), (), held.head), False
         self._suffix_saw = ()
+        self.continuations.clear()
+
+    def begin_with(self, prompt: SoftPrompt) -> None:
+        """Hold a soft prompt as the head, and nothing else."""
+        self._backend.write(self._buffer, slice(SUFFIX - len(prompt), SUFFIX), prompt)
+        self.head, self.held = prompt.tokens, Prompt((), (), (), prompt.tokens)
         self.continuations.clear()
 
     def read(self, prompt: Prompt, part: int, large_part: int, *, hurried: bool = False) -> Job[Rows]:

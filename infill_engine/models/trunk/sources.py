@@ -25,6 +25,7 @@ from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.merged import MergedWeights
 from infill_engine.models.trunk.prompt import TrunkVocabulary
 from infill_engine.models.trunk.smoothing import IMPORTANCE, Smoothing
+from infill_engine.models.trunk.soft_prompt import SoftPrompt
 
 QWEN2, GGUF = "qwen2", ".gguf"
 START = 1 << 20  # bytes of a file that tell it apart, beside its size and time
@@ -54,6 +55,10 @@ class Source(Protocol):
 
     def denoiser(self) -> Denoiser | None:
         """Return the weights of mask rows, if the model has any."""
+        ...
+
+    def soft_prompt(self) -> SoftPrompt | None:
+        """Return what stands before the prompt of a next edit, if the model has learned it."""
         ...
 
 
@@ -102,6 +107,10 @@ class ShardsSource:
         """See `Source`."""
         return Denoiser.load(self.trained, self.config, self.made_from())
 
+    def soft_prompt(self) -> SoftPrompt | None:
+        """See `Source`."""
+        return SoftPrompt.load(self.trained, self.config, self.made_from())
+
 
 class GgufSource:
     """A GGUF file. Its tokenizer is in the file too."""
@@ -129,6 +138,9 @@ class GgufSource:
     def denoiser(self) -> None:
         """See `Source`."""
 
+    def soft_prompt(self) -> None:
+        """See `Source`."""
+
 
 class SafetensorsSource:
     """A folder with a Qwen2 checkpoint: config.json, safetensors files, and a tokenizer."""
@@ -151,6 +163,9 @@ class SafetensorsSource:
         return MergedWeights(open_safetensors(self._folder, self.config))
 
     def denoiser(self) -> None:
+        """See `Source`."""
+
+    def soft_prompt(self) -> None:
         """See `Source`."""
 
 

@@ -12,7 +12,13 @@ from infill_engine.models.runtime.devices import MLX, physical_cores
 from infill_engine.models.runtime.precision import dtype_of
 from infill_engine.models.runtime.profile import profile_of
 from infill_engine.models.trunk.backends.interface import Backend
-from infill_engine.models.trunk.backends.products import FloatProducts, Int8Products, Product, fastest_kernel
+from infill_engine.models.trunk.backends.products import (
+    ROWS,
+    FloatProducts,
+    Int8Products,
+    Product,
+    fastest_kernel,
+)
 from infill_engine.models.trunk.backends.torch_backend import TorchBackend
 from infill_engine.models.trunk.backends.torch_blocks import TorchBlocks
 from infill_engine.models.trunk.denoiser import Denoiser
@@ -46,9 +52,12 @@ def load_backend(
 
 
 @torch.inference_mode()
-def int8_backend(prepared: Prepared, note: str, denoiser: Denoiser | None = None) -> TorchBackend:
-    """Return the trunk on a CPU with the fastest int8 kernel; in float32 if none works. `note` joins its profile."""
-    kernel, arrays = fastest_kernel(prepared.config), prepared.arrays
+def int8_backend(prepared: Prepared, note: str, denoiser: Denoiser | None = None, rows: int = ROWS) -> TorchBackend:
+    """Return the trunk on a CPU with the int8 kernel that is fastest for so many rows; in float32 if none works.
+
+    `note` joins its profile.
+    """
+    kernel, arrays = fastest_kernel(prepared.config, rows), prepared.arrays
     make = Int8Products(kernel) if kernel is not None else FloatProducts("cpu", torch.float32)
 
     def vector(name: str) -> Tensor:

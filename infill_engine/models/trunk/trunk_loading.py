@@ -15,6 +15,7 @@ from infill_engine.models.trunk.denoiser import Denoiser
 from infill_engine.models.trunk.model import CACHES, TrunkModel
 from infill_engine.models.trunk.prepared import Prepared, find_prepared, prepare
 from infill_engine.models.trunk.slots import SLOTS
+from infill_engine.models.trunk.soft_prompt import SoftPrompt
 from infill_engine.models.trunk.sources import Source
 from infill_engine.settings import AUTO, ModelSettings
 
@@ -39,15 +40,17 @@ def load_trunk(source: Source, device: str, settings: ModelSettings, report: Rep
         beside.submit(vocabulary.build_tables)
         if source.name != TRUNK:  # the default model is small, and what is free at one moment would decide for the day
             require_memory(source, device, settings)
-        denoiser, note = _denoiser(source)
+        (denoiser, note), (soft_prompt, other_note) = _denoiser(source), _soft_prompt(source)
+        note = " ".join(filter(None, (note, other_note)))
         if in_int8:
             prepared = found.result() or prepare(source, prepared_folder(), report)
             report("compiling the model", 0.9)
             backend, note = _int8_backend(prepared, denoiser), " ".join(filter(None, (prepared.note, note)))
-            return TrunkModel(backend, vocabulary, note)
+            return TrunkModel(backend, vocabulary, note, soft_prompt)
     from infill_engine.models.trunk.torch_loading import load_backend
 
-    return TrunkModel(load_backend(source.open(), denoiser, device, settings, report), vocabulary, note)
+    backend = load_backend(source.open(), denoiser, device, settings, report)
+    return TrunkModel(backend, vocabulary, note, soft_prompt)
 
 
 def _denoiser(source: Source) -> tuple[Denoiser | None, str]:
@@ -56,6 +59,14 @@ def _denoiser(source: Source) -> tuple[Denoiser | None, str]:
         return source.denoiser(), ""
     except ModelDamagedError as error:
         return None, f"{error}. The model writes from left to right until infill-ls is installed again."
+
+
+def _soft_prompt(source: Source) -> tuple[SoftPrompt | None, str]:
+    """Return the soft prompt of next edits, or why there is none although there should be."""
+    try:
+        return source.soft_prompt(), ""
+    except ModelDamagedError as error:
+        return None, f"{error}. The model proposes worse next edits until infill-ls is installed again."
 
 
 def memory_needed(config: TrunkConfig, bytes_each: int = 1) -> int:

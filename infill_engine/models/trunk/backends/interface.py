@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.denoiser import Denoised, Denoiser, Floats, Ints
 from infill_engine.models.trunk.slots import NO_BLOCKS, Blocks, Rows
+from infill_engine.models.trunk.soft_prompt import SoftPrompt
 
 LIKELIEST = 24  # tokens that are selected after each row, and words for each mask row
 
@@ -56,6 +57,10 @@ class Backend(Protocol):
 
     def copy_from(self, buffer: Any, other: Any, slots: slice) -> None:
         """Copy the keys and values of some slots from another buffer."""
+        ...
+
+    def write(self, buffer: Any, slots: slice, prompt: SoftPrompt) -> None:
+        """Put the keys and values of a soft prompt into some slots, as many as it has rows."""
         ...
 
     def rotate(self, buffer: Any, slots: slice, by: int) -> None:

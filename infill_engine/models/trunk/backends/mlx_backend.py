@@ -17,6 +17,7 @@ from infill_engine.models.trunk.backends.interface import LIKELIEST, Likely
 from infill_engine.models.trunk.denoiser import Denoised, Denoiser, Floats, Ints
 from infill_engine.models.trunk.merged import MergedLayer, MergedWeights
 from infill_engine.models.trunk.slots import NO_BLOCKS, SLOTS, Blocks, Rows
+from infill_engine.models.trunk.soft_prompt import SoftPrompt
 
 BITS, GROUP = 8, 64
 DTYPES = {torch.float32: mx.float32, torch.bfloat16: mx.bfloat16, torch.float16: mx.float16}
@@ -130,6 +131,12 @@ class MlxBackend:
         """See `Backend`."""
         for (keys, values), (other_keys, other_values) in zip(buffer, other, strict=True):
             keys[:, slots], values[:, slots] = other_keys[:, slots], other_values[:, slots]
+        mx.eval(buffer)
+
+    def write(self, buffer: Buffer, slots: slice, prompt: SoftPrompt) -> None:
+        """See `Backend`."""
+        for (kept_keys, kept_values), keys, values in zip(buffer, prompt.keys, prompt.values, strict=True):
+            kept_keys[:, slots], kept_values[:, slots] = mx.array(keys), mx.array(values)
         mx.eval(buffer)
 
     def rotate(self, buffer: Buffer, slots: slice, by: int) -> None:

@@ -13,6 +13,7 @@ from infill_engine.models.trunk.files.shards import forget_mapped
 from infill_engine.models.trunk.graph import BLOCK, BLOCKS, UNSEEN, build_graph, compile_graph
 from infill_engine.models.trunk.prepared import Prepared
 from infill_engine.models.trunk.slots import NO_BLOCKS, SLOTS, TEXTS, Blocks, Rows
+from infill_engine.models.trunk.soft_prompt import SoftPrompt
 
 MANY, SLOW, ATTEMPTS = 8, 3.0, 6
 KEYS_STEP = 32  # kept keys of a pass are a multiple of this: the plugin plans each number of them anew
@@ -91,6 +92,11 @@ class OpenVinoBackend:
     def copy_from(self, buffer: Buffer, other: Buffer, slots: slice) -> None:
         """See `Backend`."""
         buffer[:, :, slots] = other[:, :, slots]
+
+    def write(self, buffer: Buffer, slots: slice, prompt: SoftPrompt) -> None:
+        """See `Backend`."""
+        buffer[:, : self.config.kv_heads, slots] = prompt.keys
+        buffer[:, self.config.kv_heads :, slots] = prompt.values
 
     def rotate(self, buffer: Buffer, slots: slice, by: int) -> None:
         """See `Backend`."""

@@ -14,7 +14,7 @@ from infill_engine.models.quantization.int8_kernels import KERNELS, Kernel, is_e
 from infill_engine.models.runtime.timing import quickest
 from infill_engine.models.trunk.config import TrunkConfig
 
-ROWS = 16  # of the measured product
+ROWS = 16  # of a pass over a tree of tokens
 Product = Callable[[Tensor], Tensor]  # [T, in] -> [T, out], with the bias if there is one
 Codes = NDArray[np.int8]  # [out, in]
 Scales = NDArray[np.float32]  # one for each row [out]
@@ -60,10 +60,12 @@ class FloatProducts:
         return self.of(torch.from_numpy(codes).float().mul_(torch.from_numpy(scales)[:, None]), bias)
 
 
-def fastest_kernel(config: TrunkConfig, kernels: Sequence[type[Kernel]] = KERNELS) -> type[Kernel] | None:
-    """Return the int8 kernel that multiplies fastest with the MLP's first matrix on this CPU; None if none works."""
+def fastest_kernel(
+    config: TrunkConfig, rows: int = ROWS, kernels: Sequence[type[Kernel]] = KERNELS
+) -> type[Kernel] | None:
+    """Return the int8 kernel that multiplies so many rows fastest with a large matrix here; None if none works."""
     shape = (2 * config.hidden, config.dim)
     usable = [kernel for kernel in kernels if is_exact(kernel)]
     matrices = {kernel: kernel(torch.ones(shape, dtype=torch.int8), torch.ones(shape[0])) for kernel in usable}
-    x = torch.ones(ROWS, config.dim)
+    x = torch.ones(rows, config.dim)
     return quickest({kernel: partial(matrix.product, x) for kernel, matrix in matrices.items()}) if usable else None

@@ -20,6 +20,7 @@ from infill_engine.models.trunk.network import (
     rotations,
 )
 from infill_engine.models.trunk.slots import NO_BLOCKS, SLOTS, Blocks, Bools, Rows
+from infill_engine.models.trunk.soft_prompt import SoftPrompt
 
 Buffer = list[Tensor]  # a layer's keys and values each, [2, kv_heads, SLOTS, head_dim]
 
@@ -89,6 +90,12 @@ class TorchBackend:
         """See `Backend`."""
         for kept, source in zip(buffer, other, strict=True):
             kept[:, :, slots] = source[:, :, slots]
+
+    @torch.inference_mode()
+    def write(self, buffer: Buffer, slots: slice, prompt: SoftPrompt) -> None:
+        """See `Backend`."""
+        for kept, keys, values in zip(buffer, prompt.keys, prompt.values, strict=True):
+            kept[0, :, slots], kept[1, :, slots] = torch.tensor(keys), torch.tensor(values)
 
     @torch.inference_mode()
     def rotate(self, buffer: Buffer, slots: slice, by: int) -> None:

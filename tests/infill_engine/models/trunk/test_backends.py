@@ -73,7 +73,7 @@ def openvino(weights: TrunkWeights, adapter: Adapter) -> OpenVinoBackend:
 def torch_int8(kernel: type[Kernel]) -> Callable[[TrunkWeights, Adapter], TorchBackend]:
     def make(weights: TrunkWeights, adapter: Adapter) -> TorchBackend:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(torch_loading, "fastest_kernel", lambda _config: kernel)
+            patch.setattr(torch_loading, "fastest_kernel", lambda _config, _rows: kernel)
             return torch_loading.int8_backend(prepared(weights, adapter), "")
 
     return make
@@ -209,7 +209,7 @@ def test_an_adapter_of_another_trunk_is_refused():
 def test_a_kernel_is_chosen_among_those_that_are_exact(weights):
     threads = torch.get_num_threads()
     try:
-        assert fastest_kernel(weights.config, KERNELS) in [kernel for kernel in KERNELS if is_exact(kernel)]
-        assert fastest_kernel(weights.config, []) is None
+        assert fastest_kernel(weights.config, kernels=KERNELS) in [kernel for kernel in KERNELS if is_exact(kernel)]
+        assert fastest_kernel(weights.config, kernels=[]) is None
     finally:
         torch.set_num_threads(threads)

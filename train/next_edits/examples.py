@@ -1,0 +1,99 @@
+"""Reads examples of next edits and lays out one region of each: around its next edit, or around others."""
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from bench.edits.histories.systems import questions
+from infill_engine.edits.by_model import Region, request_for
+from infill_engine.models.trunk.prompt import TrunkVocabulary
+from infill_engine.sampling.trunk.diff_prompt import diff_prompt
+from infill_engine.types import InfillRequest, PastEdit
+from train.next_edits.layout import Laid, LineChange, changes_in, lay_out
+
+OTHER_REGION = 0.25  # of the examples with an edit, so many show a region that the edit is not in
+FINISHED = 0.6  # of the examples without one are used
+
+
+class Examples:
+    """The examples of a file of JSON lines, in a random order that starts again behind the last one."""
+
+    def __init__(self, path: Path, vocabulary: TrunkVocabulary, seed: int) -> None:
+        self._path, self._vocabulary, self._rng = path, vocabulary, random.Random(seed)
+        self._places = list(_places(path))
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def laid(self) -> Iterator[Laid]:
+        """Yield regions without end."""
+        while True:
+            for example in self._shuffled():
+                found = self._lay_out(example)
+                if found is not None:
+                    yield found
+
+    def _shuffled(self) -> Iterator[dict[str, Any]]:
+        with self._path.open("rb") as lines:
+            for at in self._rng.sample(self._places, len(self._places)):
+                lines.seek(at)
+                yield json.loads(lines.readline())
+
+    def _lay_out(self, example: dict[str, Any]) -> Laid | None:
+        rng, text = self._rng, example["text"]
+        edited = example["kind"] == "edit"
+        if not edited and rng.random() > FINISHED:
+            return None
+        found: list[tuple[Region, InfillRequest]] = list(questions(example))
+        choices = [(request, *self._changes(example, region, request)) for region, request in found]
+        with_edit = [choice for choice in choices if choice[1]]
+        without = [choice for choice in choices if not choice[1]]
+        if edited and (not without or rng.random() >= OTHER_REGION):
+            if not with_edit:
+                region, request = _own_region(example, text)
+                with_edit = [(request, *self._changes(example, region, request))]
+            without = [choice for choice in with_edit if choice[1]]
+        if not without:
+            return None
+        request, changes, _ = rng.choice(without)
+        prompt = diff_prompt(self._vocabulary, request)
+        return lay_out(prompt, changes, self._vocabulary) if prompt.lines else None
+
+    def _changes(self, example: dict[str, Any], region: Region, request: InfillRequest) -> tuple[list[LineChange], int]:
+        prompt = diff_prompt(self._vocabulary, request)
+        first = example["text"].count("\n", 0, region.start) + prompt.first
+        return list(changes_in(prompt, first, list(_hunks(example)))), first
+
+
+def _own_region(example: dict[str, Any], text: str) -> tuple[Region, InfillRequest]:
+    """Return the region that the example has around its next edit, and the request."""
+    lines = text.splitlines(keepends=True)
+    first, last = example["region"]["first"], example["region"]["last"]
+    start = sum(map(len, lines[:first]))
+    region = Region(start, start + sum(map(len, lines[first:last])))
+    return region, request_for(text, region, example["language"], example["path"], _history(example))
+
+
+def _history(example: dict[str, Any]) -> list[PastEdit]:
+    names = ("path", "old", "new", "above", "below")
+    return [PastEdit(*(edit[name] for name in names)) for edit in example["history"]]
+
+
+def _hunks(example: dict[str, Any]) -> Iterator[tuple[int, list[str], list[str]]]:
+    """Yield the edits to come, with rows that count in the text as it is."""
+    grown = 0
+    for hunk in example["rest"]:
+        old, new = hunk["old"].splitlines(), hunk["new"].splitlines()
+        yield hunk["row"] - grown, old, new
+        grown += len(new) - len(old)
+
+
+def _places(path: Path) -> Iterator[int]:
+    """Yield where the lines of a file begin."""
+    at = 0
+    with path.open("rb") as lines:
+        for line in lines:
+            yield at
+            at += len(line)
