@@ -4,7 +4,7 @@ import argparse
 import json
 import platform
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from importlib import metadata
@@ -80,8 +80,16 @@ def run(options: argparse.Namespace) -> int:
     if console is None:
         print(json.dumps({"checks": [asdict(check) for check in checks], "ok": ok}))
     else:
-        console.print("All is well." if ok else "Some checks failed; see above.")
+        console.print(_verdict(check.status for check in checks))
     return 0 if ok else 1
+
+
+def _verdict(statuses: Iterable[Verdict]) -> str:
+    """Return what the checks say together."""
+    found = set(statuses)
+    if Verdict.FAIL in found:
+        return "Some checks failed; see above."
+    return "It works, with warnings; see above." if Verdict.WARN in found else "All is well."
 
 
 def _checks(choice: EngineChoice, budget_ms: int) -> Iterator[Check]:

@@ -77,6 +77,13 @@ def test_a_model_that_says_nothing_is_a_warning(tmp_path: Path, script: dict[str
     assert completion["remedy"]
 
 
+def test_a_warning_is_not_called_well(tmp_path: Path) -> None:
+    script: dict[str, object] = {"rules": [{"before": "area(width, ", "candidates": []}]}
+    done = run_here("doctor", "--budget-ms", "400", folder=tmp_path, script=script)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1] == "It works, with warnings; see above."
+
+
 def test_model_files(tmp_path: Path) -> None:
     assert doctor.check_model(str(tmp_path)).status is Verdict.FAIL
     for name in ("config.json", "model.safetensors", "tokenizer.json"):
