@@ -3,11 +3,11 @@
 In a marked text, │ is the cursor, and ⟦ ⟧ surround what may change.
 """
 
-import json
 from typing import Any, NamedTuple
 
-CURSOR, OPEN, CLOSE = "│", "⟦", "⟧"
-ZED = {"Content-Type": "application/json"}
+from clients import CURSOR, serde
+
+OPEN, CLOSE = "⟦", "⟧"
 CURSORTAB = {"Content-Type": "application/json", "Accept": "text/event-stream", "User-Agent": "Go-http-client/1.1"}
 
 
@@ -62,13 +62,6 @@ def zed_zeta2(path: str, marked: str, *edits: Edit) -> bytes:
     """Zed 0438ace, `request_prediction_with_zeta` with the format `zeta2` and a server of one's own."""
     prompt = zeta2(path, marked, "".join(map(patch_of_zed, edits)), "<filename>project/other.py\nX = 1\n...\n\n")
     return serde({"model": "default", "prompt": prompt, "max_tokens": 512, "stop": []})
-
-
-def zed_fim(before: str, after: str) -> bytes:
-    """Zed 09512d2, `fim.rs` with the format `qwen`."""
-    prompt = f"<|fim_prefix|>{before}<|fim_suffix|>{after}<|fim_middle|>"
-    stop = ["<|endoftext|>", "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>"]
-    return serde({"model": "default", "prompt": prompt, "max_tokens": 128, "stop": stop})
 
 
 def zed_sweep(path: str, original: str, current: str, *edits: Edit) -> bytes:
@@ -135,11 +128,6 @@ _END = {"n": 1, "echo": False, "stream": True}
 
 def _options(prompt: str) -> dict[str, Any]:
     return {"model": "", "prompt": prompt, "temperature": 0, "max_tokens": 512, "top_k": 50}
-
-
-def serde(content: object) -> bytes:
-    """What Rust's serde_json writes."""
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def go(content: object) -> bytes:

@@ -4,13 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from clients import CURSOR, ZED
 from http_server import Answer, Server, serving
 from next_edit_clients import (
     CLOSE,
-    CURSOR,
     CURSORTAB,
     OPEN,
-    ZED,
     Edit,
     cursortab_mercury,
     cursortab_sweep,

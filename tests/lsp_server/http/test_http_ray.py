@@ -18,6 +18,7 @@ import psutil
 import pytest
 from clients import llama_vim, tabby
 from http_server import Server, certified, serving
+from next_edit_clients import Edit, zed_zeta2
 
 pytest.importorskip("ray.serve")
 yaml = pytest.importorskip("yaml")  # which Ray needs, too
@@ -101,6 +102,10 @@ def test_who_is_answered(cluster: Server) -> None:
     assert cluster.get("/health").json == {"status": "ok"}
     assert cluster.post("/infill", llama_vim("x = │\n")).status == 401
     assert cluster.post("/infill", llama_vim("x = │\n"), {"Authorization": f"Bearer {KEY}"}).json["content"] == OLD
+    edit = Edit("a.py", "def f(a):\n", "def f(b):\n")
+    asked = zed_zeta2("a.py", "⟦def f(b):│\n    return a\n⟧", edit)
+    answer = cluster.send("POST", "/v1/completions", asked, {"Authorization": f"Bearer {KEY}"})
+    assert answer.json["choices"][0]["text"] == "def f(b):\n    return b\n"
     assert cluster.send("POST", "/infill", b"{", {"Authorization": f"Bearer {KEY}"}).status == 400
     assert len(engines(cluster)) == 2
     assert cluster.url.startswith("https://")
