@@ -83,7 +83,7 @@ def application(
         "/metrics": lambda: Response(metrics.text(), media_type="text/plain; version=0.0.4"),
         "/openapi.json": lambda: json_response(description),
     }
-    description = openapi(EXCHANGES, pages, version)
+    description = openapi(EXCHANGES, {path: read for path, (read, _) in EVENTS.items()}, pages, version)
 
     async def exchanged(request: Request) -> Response:
         return await _exchange(request, completer, metrics)

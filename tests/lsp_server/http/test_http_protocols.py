@@ -137,4 +137,7 @@ def test_a_large_document(server: Server) -> None:
 def test_the_description(server: Server) -> None:
     described = server.get("/openapi.json").json
     assert {"/infill", "/v1/completions", "/api/generate", "/health"} <= set(described["paths"])
+    for path, name in (("/v1/edit/completions", "EditRequest"), ("/v1/events", "Event"), ("/feedback", "Event")):
+        schema = described["paths"][path]["post"]["requestBody"]["content"]["application/json"]["schema"]
+        assert schema["$ref"].rpartition("/")[2].endswith(name)
     assert "t_max_predict_ms" in described["components"]["schemas"]["Infill"]["properties"]
