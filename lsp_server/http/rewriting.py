@@ -6,8 +6,10 @@ A proposal is made as far as it lies in the region. When the client asks elsewhe
 rest follows there.
 """
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from traceback import format_tb
 
 from infill_engine.edits.types import Proposal, applied
 from infill_engine.text.languages import language_of
@@ -22,6 +24,8 @@ from lsp_server.suggestions.next_edits.tracker import NextEdits
 MOST_STEPS = 12  # lines of an edit that are changed one by one
 MOST_LINES = 50  # of an edit; nothing follows from longer ones
 
+log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class Retold:
@@ -33,9 +37,15 @@ class Retold:
     paths: dict[str, str]
 
     async def next_region(self, by_model: ByModel | None = None) -> str | None:
-        """Return the region after a next edit; None if none follows there."""
+        """Return the region after a next edit; None if none follows there. Never raises."""
         before = self.question.before
-        found = await self.tracker.ask(self.snapshot, len(before), before.count("\n"), lambda: True, by_model)
+        try:
+            found = await self.tracker.ask(self.snapshot, len(before), before.count("\n"), lambda: True, by_model)
+        except Exception as fault:  # its message may contain the user's text
+            log.error(
+                "a search for next edits failed: %s\n%s", type(fault).__name__, "".join(format_tb(fault.__traceback__))
+            )
+            return None
         return _region_after(self.question, [held.proposal for held in found.held])
 
 

@@ -101,3 +101,16 @@ async def test_edits_are_made_again(
     text: str, history: list[PastEdit], before: str, changed: list[tuple[str, str]]
 ) -> None:
     assert await searched(text, *history) == (before, changed)
+
+
+async def test_a_fault_of_the_search_is_no_error_and_its_text_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    def find(edited: EditedText, _stop: Callable[[], bool]) -> Consequences:
+        raise ValueError(edited.after)
+
+    history = (PastEdit("a.py", "a\n", "secret\n"),)
+    told = retold(Question("secret\n", "", "a.py", region=(0, 7), history=history), "untitled:/a.py", "python")
+    told.tracker.find = find
+    assert await told.next_region() is None
+    told.tracker.end()
+    assert "a search for next edits failed: ValueError" in caplog.text
+    assert "secret" not in caplog.text
