@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import psutil
+import trustme
 
 WAIT = 120  # seconds after which a test has failed
 START_SECONDS = {"--http": WAIT, "--ray": 300}  # Ray starts nine processes
@@ -86,6 +87,18 @@ class Server:
         while self.get("/health").status != 200:
             assert time.monotonic() < end, self.log.read_text()
             time.sleep(0.05)
+
+
+def certified(folder: Path) -> tuple[tuple[str, ...], ssl.SSLContext]:
+    """The options for a certificate of this machine's, and a context that trusts it. Its files lie in `folder`."""
+    authority = trustme.CA()
+    certificate = authority.issue_cert("127.0.0.1")
+    chain, private = folder / "chain.pem", folder / "private.pem"
+    chain.write_bytes(b"".join(blob.bytes() for blob in certificate.cert_chain_pems))
+    private.write_bytes(certificate.private_key_pem.bytes())
+    trusting = ssl.create_default_context()
+    authority.configure_trust(trusting)
+    return ("--tls-certificate", str(chain), "--tls-key", str(private)), trusting
 
 
 @contextlib.contextmanager

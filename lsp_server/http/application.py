@@ -26,7 +26,7 @@ from infill_engine.serving.protocol import Status
 from lsp_server.http.access import Access
 from lsp_server.http.description import openapi
 from lsp_server.http.metrics import Metrics
-from lsp_server.http.protocols import llama_cpp, ollama, openai, tabby
+from lsp_server.http.protocols import llama_cpp, mercury, ollama, openai, tabby
 from lsp_server.http.protocols.exchange import Exchange, json_response
 from lsp_server.http.question import Question, Reply
 
@@ -37,9 +37,15 @@ LOCAL_NAMES = ("localhost", "127.0.0.1", "::1", "[::1]")
 EXCHANGES: dict[str, tuple[Exchange[Any], ...]] = {
     "/infill": (llama_cpp.EXCHANGE,),
     "/v1/completions": (openai.EXCHANGE, tabby.EXCHANGE),
+    "/v1/edit/completions": (mercury.EXCHANGE,),
     "/api/generate": (ollama.EXCHANGE,),
 }
 EXCHANGES["/completions"] = EXCHANGES["/v1/completions"]
+
+EVENTS: dict[str, tuple[type[tabby.Event] | type[mercury.Event], tuple[str, ...]]] = {
+    "/v1/events": (tabby.Event, tabby.EVENTS),
+    "/feedback": (mercury.Event, mercury.EVENTS),
+}
 
 PUBLIC = ("/health",)  # without a key
 
@@ -77,14 +83,15 @@ def application(
         "/metrics": lambda: Response(metrics.text(), media_type="text/plain; version=0.0.4"),
         "/openapi.json": lambda: json_response(description),
     }
-    description = openapi(EXCHANGES, pages, version)
+    description = openapi(EXCHANGES, {path: read for path, (read, _) in EVENTS.items()}, pages, version)
 
     async def exchanged(request: Request) -> Response:
         return await _exchange(request, completer, metrics)
 
     async def event(request: Request) -> Response:
-        kind = _read(await _body(request), tabby.Event).type
-        metrics.events.labels(kind if kind in tabby.EVENTS else "other").inc()
+        read, known = EVENTS[request.url.path]
+        kind = _read(await _body(request), read).type
+        metrics.events.labels(kind if kind in known else "other").inc()
         return Response()
 
     async def page(request: Request) -> Response:
@@ -109,11 +116,11 @@ def application(
     async def refused(request: Request, fault: Exception) -> Response:
         assert isinstance(fault, HTTPException)
         path = request.url.path
-        metrics.responses.labels(path if path in {*EXCHANGES, *pages} else "other", fault.status_code).inc()
+        metrics.responses.labels(path if path in {*EXCHANGES, *EVENTS, *pages} else "other", fault.status_code).inc()
         return _error(path, fault)
 
     routes = [route(path, exchanged, "POST") for path in EXCHANGES]
-    routes += [route("/v1/events", event, "POST"), *(route(path, page, "GET") for path in pages)]
+    routes += [*(route(path, event, "POST") for path in EVENTS), *(route(path, page, "GET") for path in pages)]
     names = LOCAL_NAMES if access.is_local else ("*",)  # a web page may point a name of its own at this machine
     return Starlette(
         routes=routes,
@@ -146,7 +153,7 @@ async def _exchange(request: Request, completer: Answering, metrics: Metrics) ->
     except InfillError as fault:
         raise HTTPException(400, str(fault)) from None
     reply = await _unless_disconnected(request, completer.complete(question, arrived))
-    if question.candidates:
+    if not question.announces:
         metrics.answers.labels("" if reply.answer.reason is None else reply.answer.reason.value).inc()
         metrics.seconds.observe(reply.elapsed_ms / 1000)
     return exchange.respond(asked, reply)

@@ -22,18 +22,23 @@ from lsp_server.engine import model_choice
 from lsp_server.engine.client import EngineClient
 from lsp_server.http.document_language import DocumentLanguages
 from lsp_server.http.question import Question, Reply, estimated_tokens
+from lsp_server.http.rewriting import Retold, retold, with_candidate
 from lsp_server.project.excludes import is_excluded
 from lsp_server.protocol.positions import Place
 from lsp_server.protocol.uris import path_of
 from lsp_server.settings.schema import MOST_BUDGET_MS, MOST_CANDIDATES, ServerSettings
 from lsp_server.suggestions.answers import answer_by, worth_showing
+from lsp_server.suggestions.next_edits.by_model import ByModel
 from lsp_server.suggestions.refusal import refusal
 from lsp_server.suggestions.request import build_request
 
 REPLY_SECONDS = 0.003  # reserved for turning the answer into a response and sending it
+MODEL_MS = 2000.0  # for a next edit of the model
 MOST_AT_ONCE = 48  # questions that the engine has; it refuses more than 64 of one client
 KEPT_PROJECT_TEXTS = 6  # as many as an engine keeps
 AGAIN_SECONDS, REMEMBERED = 2.0, 256  # within which, and of how many, an equal sampled question gets the next candidate
+
+Texts = tuple[str, ...]
 
 
 @dataclass(eq=False)
@@ -70,17 +75,20 @@ class Completer:
 
         A question for no candidates has the engine read its pieces ahead of those that follow.
         """
-        budget_ms = self.settings.budget_ms if question.budget_ms is None else question.budget_ms
-        due = arrived + min(max(0.0, budget_ms), MOST_BUDGET_MS) / 1000 - REPLY_SECONDS
+        due = due_of(question, self.settings, arrived)
         language, text = self._languages.of(question), question.before + question.after
         snapshot = Documents().open(_uri(question.path), language, text)
         reason = refusal(snapshot, self.settings, ())
-        answer = Answer(reason=reason) if reason else await self._answer(question, snapshot, due)
-        texts = tuple(dict.fromkeys(filter(None, (_cut(each.text, question.stops) for each in answer.candidates))))
+        if reason:
+            texts, answer = Texts(), Answer(reason=reason)
+        elif question.region is not None:
+            texts, answer = await self._rewrite(question, snapshot, arrived, due)
+        else:
+            texts, answer = await self._candidates(question, snapshot, due)
         window = self.engine.status.window
         most = window.prefix_chars + window.suffix_chars
         return Reply(
-            texts[: question.candidates],
+            texts,
             answer,
             (now() - arrived) * 1000,
             self.model,
@@ -102,6 +110,41 @@ class Completer:
         self._sent.clear()  # another process of the engine has not read it
         if status.state is State.READY:
             gc.freeze()  # a full collection of what has been loaded takes 20 to 80 ms, for which an answer would wait
+
+    async def _candidates(self, question: Question, snapshot: Snapshot, due: float) -> tuple[Texts, Answer]:
+        answer = await self._answer(question, snapshot, due)
+        texts = filter(None, (_cut(each.text, question.stops) for each in answer.candidates))
+        return tuple(dict.fromkeys(texts))[: question.candidates], answer
+
+    async def _rewrite(
+        self, question: Question, snapshot: Snapshot, arrived: float, due: float
+    ) -> tuple[Texts, Answer]:
+        """Return the region after a next edit, or with a candidate at the cursor, or after a next edit of the model."""
+        told, answer, new = retold(question, snapshot.uri, snapshot.language), Answer(), None
+        try:
+            async with asyncio.timeout(max(0.0, due - now())):
+                if self.settings.next_edits:
+                    new = await told.next_region()
+                if new is None and question.candidates:
+                    soon = min(due, arrived + self.settings.budget_ms / 1000)
+                    texts, answer = await self._candidates(question, snapshot, soon)
+                    new = with_candidate(question, texts[0]) if texts else None
+                if new is None and self.settings.next_edits and self.settings.next_edit_model:
+                    new = await told.next_region(self._by_model(told, due))
+        except TimeoutError:
+            return (), Answer(reason=Reason.DEADLINE)
+        finally:
+            told.tracker.end()
+        return ((), answer) if new is None else ((new,), replace(answer, reason=None))
+
+    def _by_model(self, told: Retold, due: float) -> ByModel:
+        document = f"http:{hash(told.question)}"
+        return ByModel(
+            lambda request: self.engine.ask_in_background(document, request, due),
+            told.paths.__getitem__,
+            max(0.0, due - now()),
+            lambda: None,
+        )
 
     async def _answer(self, question: Question, snapshot: Snapshot, due: float) -> Answer:
         try:
@@ -155,6 +198,14 @@ class Completer:
         self._turns[key] = turn + 1
         first = turn % max(1, len(answer.candidates))
         return replace(answer, candidates=answer.candidates[first:] + answer.candidates[:first])
+
+
+def due_of(question: Question, settings: ServerSettings, arrived: float) -> float:
+    """Return when the reply must be on its way (`deadline.now`). Next edits of the model may take longer."""
+    budget_ms = settings.budget_ms if question.budget_ms is None else question.budget_ms
+    if question.budget_ms is None and question.region is not None and settings.next_edit_model:
+        budget_ms = max(budget_ms, MODEL_MS)
+    return arrived + min(max(0.0, budget_ms), MOST_BUDGET_MS) / 1000 - REPLY_SECONDS
 
 
 def _request(

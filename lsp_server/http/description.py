@@ -10,9 +10,10 @@ from lsp_server.http.protocols.exchange import Exchange
 Described = Mapping[str, Iterable[Exchange[Any]]]
 
 
-def openapi(exchanges: Described, others: Iterable[str], version: str) -> dict[str, Any]:
-    """Return the description. `exchanges` are the POST requests by path, `others` the paths of GET requests."""
+def openapi(exchanges: Described, events: Mapping[str, type], others: Iterable[str], version: str) -> dict[str, Any]:
+    """Return the description, by path: of POST requests, of those that need no answer, and of GET requests."""
     types = [each for group in exchanges.values() for exchange in group for each in (exchange.asked, exchange.answered)]
+    types += events.values()
     (*schemas,), components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     schema = iter(schemas)
     paths: dict[str, Any] = {path: {"get": {"responses": {"200": {"description": "OK"}}}} for path in others}
@@ -25,6 +26,9 @@ def openapi(exchanges: Described, others: Iterable[str], version: str) -> dict[s
                 "responses": {"200": {"description": "OK", "content": _json([answered for _, _, answered in pairs])}},
             }
         }
+    for path, event in zip(events, schema, strict=True):
+        done = {"responses": {"200": {"description": "OK"}}}
+        paths[path] = {"post": {"summary": "Count an event", "requestBody": {"content": _json([event])}, **done}}
     return {
         "openapi": "3.1.0",
         "info": {"title": "infill-ls", "version": version},

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from infill_engine.settings import CHARACTERS
-from infill_engine.types import Answer
+from infill_engine.types import Answer, PastEdit
 
 Pieces = tuple[tuple[str, str], ...]  # of other files: path and text
 
@@ -16,6 +16,9 @@ class Question:
     say. `pieces` are texts of other files, most relevant first. A candidate ends where one of `stops` begins.
     `budget_ms` is the client's time limit; None if it has none. If `sampled`, equal questions may get different
     answers. Questions about one document of one sender have the same `document`.
+
+    With a `region`, the question is what the text between two offsets in `before + after` becomes, in characters, after
+    the edits in `history`, oldest first. If no edit follows from them, it is the region with a candidate at the cursor.
     """
 
     before: str
@@ -28,11 +31,20 @@ class Question:
     stops: tuple[str, ...] = ()
     sampled: bool = False
     document: str = ""
+    region: tuple[int, int] | None = None
+    history: tuple[PastEdit, ...] = ()
+
+    @property
+    def announces(self) -> bool:
+        """Whether it asks for nothing, and only announces what later questions will come with."""
+        return not self.candidates and self.region is None
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
     """Candidates, best first, at most as many as were asked for. `answer` has the reason if there are none.
+
+    For a question with a region, the only candidate is the region's new text.
 
     `tokens_read` estimates the length of the text around the cursor, and `tokens_most` what the engine reads of it.
     """

@@ -32,10 +32,10 @@ from infill_engine.types import Answer, Reason
 from lsp_server.core_files import write_no_core_files
 from lsp_server.http.access import Access
 from lsp_server.http.application import application, without_text
-from lsp_server.http.completing import REPLY_SECONDS, Completer
+from lsp_server.http.completing import Completer, due_of
 from lsp_server.http.question import Question, Reply
 from lsp_server.http.serving import listening, serve_application
-from lsp_server.settings.schema import MOST_BUDGET_MS, read_settings
+from lsp_server.settings.schema import ServerSettings, read_settings
 
 HOP_SECONDS = 0.01  # reserved for the way to a replica and back
 AGAIN_SECONDS = 0.05  # before the next replica is asked
@@ -97,7 +97,7 @@ class Replicas:
     """Answers a question with the replica that has the context of its document, or else with another."""
 
     engine: DeploymentHandle
-    budget_ms: float
+    settings: ServerSettings
     status: Status  # of the replica that was ready first
 
     @property
@@ -110,8 +110,7 @@ class Replicas:
 
         A question is asked again if its replica has died or is loading, as long as there is time.
         """
-        budget_ms = self.budget_ms if question.budget_ms is None else question.budget_ms
-        due = arrived + min(max(0.0, budget_ms), MOST_BUDGET_MS) / 1000 - REPLY_SECONDS
+        due = due_of(question, self.settings, arrived)
         try:
             async with asyncio.timeout(max(0.0, due - now())):
                 reply = await self._answered(question, due)
@@ -164,7 +163,7 @@ def serve_ray(access: Access, settings: dict[str, Any], replicas: int, cluster: 
         logging.getLogger("ray.serve").setLevel(logging.WARNING)
         engine = _deployed() if cluster else _deploy(settings, replicas)
         status: Status = engine.status.remote().result()
-        answering = Replicas(engine, read_settings(settings)[0].budget_ms, status)
+        answering = Replicas(engine, read_settings(settings)[0], status)
         serve_application(application(answering, access, package_version()), access)
     finally:
         if not cluster:

@@ -1,12 +1,16 @@
-"""Ollama's `/api/generate` with `suffix`, or with fill-in-the-middle tokens in `prompt`. Durations are nanoseconds."""
+"""Ollama's `/api/generate` with `suffix`, or with the prompt of a model for completions or next edits.
 
+Durations are nanoseconds.
+"""
+
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import msgspec
 from starlette.responses import Response
 
 from lsp_server.http.protocols.exchange import Exchange, json_response, stops_of
-from lsp_server.http.protocols.sentinels import split_prompt
+from lsp_server.http.protocols.prompts import read_prompt
 from lsp_server.http.question import Question, Reply, estimated_tokens
 
 
@@ -44,10 +48,12 @@ class GenerateResponse(msgspec.Struct, kw_only=True):
 
 def question(asked: GenerateRequest) -> Question:
     """Return the question."""
-    before, after, pieces, path = split_prompt(asked.prompt)
+    found = read_prompt(asked.prompt)
+    if found.region is not None:
+        return found
     stops = stops_of(asked.options.stop) if asked.options is not None else ()
     wanted = 1 if asked.prompt or asked.suffix else 0
-    return Question(before, after + (asked.suffix or ""), path, pieces=pieces, candidates=wanted, stops=stops)
+    return replace(found, after=found.after + (asked.suffix or ""), candidates=wanted, stops=stops)
 
 
 def respond(asked: GenerateRequest, reply: Reply) -> Response:

@@ -1,10 +1,11 @@
-"""OpenAI's `/v1/completions`, with `suffix` or with a model's fill-in-the-middle tokens in `prompt`; `/v1/models`.
+"""OpenAI's `/v1/completions`, with `suffix` or with the prompt of a model for completions or next edits; `/v1/models`.
 
 Used by minuet, Zed, cursortab and llama.vscode's OpenAI mode. `max_tokens` and sampling have no meaning for our engine.
 """
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from uuid import uuid4
 
 import msgspec
@@ -12,7 +13,7 @@ from starlette.responses import Response
 
 from infill_engine.errors import InputError
 from lsp_server.http.protocols.exchange import Exchange, event_stream, json_response, stops_of
-from lsp_server.http.protocols.sentinels import split_prompt
+from lsp_server.http.protocols.prompts import read_prompt
 from lsp_server.http.question import Question, Reply, estimated_tokens
 
 
@@ -62,16 +63,16 @@ def question(asked: CompletionRequest) -> Question:
     """Return the question. Raises InputError for several prompts."""
     if isinstance(asked.prompt, list) and len(asked.prompt) != 1:
         raise InputError("prompt must be one text; send a request for each prompt")
-    before, after, pieces, path = split_prompt(asked.prompt if isinstance(asked.prompt, str) else asked.prompt[0])
-    return Question(
-        before,
-        after + (asked.suffix or ""),
-        path,
-        asked.language,
-        pieces,
-        max(1, asked.n or 1),
-        asked.t_max_predict_ms,
-        stops_of(asked.stop),
+    found = read_prompt(asked.prompt if isinstance(asked.prompt, str) else asked.prompt[0])
+    if found.region is not None:
+        return found
+    return replace(
+        found,
+        after=found.after + (asked.suffix or ""),
+        language=asked.language,
+        candidates=max(1, asked.n or 1),
+        budget_ms=asked.t_max_predict_ms,
+        stops=stops_of(asked.stop),
         sampled=asked.temperature != 0 and (asked.n or 1) == 1,
     )
 

@@ -1,10 +1,11 @@
 """Plugins of others, unmodified, against our HTTP server.
 
-INFILL_LLAMA_VIM and INFILL_MINUET name folders that hold the code of ggml-org/llama.vim and of
-milanglacier/minuet-ai.nvim.
+INFILL_LLAMA_VIM, INFILL_MINUET and INFILL_CURSORTAB name folders that hold the code of ggml-org/llama.vim, of
+milanglacier/minuet-ai.nvim, and of cursortab/cursortab.nvim with its server built.
 """
 
 import os
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,7 @@ SCRIPT = {
     ]
 }
 RETYPE_SECONDS = 3
+IDLE_SECONDS = 0.5  # after which cursortab looks at a text
 KEY = "a-key-of-somebody"
 
 
@@ -121,3 +123,56 @@ def test_minuet(neovim: str, http: Server, tmp_path: Path, monkeypatch: pytest.M
         nvim.type("<C-l>")
         nvim.until_marked("y = 1\nx = alpha(1)│\nz = 2")
         assert not [message for message in nvim.messages if "failed" in message]
+
+
+SHAPES = "def area(│width, height):\n    return width * height\n"
+
+
+@pytest.fixture(params=["sweep", "zeta-2", "mercuryapi"])
+def cursortab(
+    neovim: str, http: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Iterator[Editor]:
+    plugin("INFILL_CURSORTAB", "cursortab/cursortab.nvim, with its server built")
+    monkeypatch.setenv("INFILL_PROVIDER", request.param)
+    with editor(tmp_path, None, init=LUA / "cursortab.lua") as started:
+        yield started
+        assert not re.search(r'completions",status="40', metrics(http))  # 499: it has left, to ask again
+
+
+def open_in_a_window(nvim: Editor, marked: str) -> None:
+    """cursortab looks at a buffer's file type only when it enters it; `edit` would go on with the first, empty one.
+
+    Edits count from when it has looked at the text.
+    """
+    nvim.command(f"split {nvim.write(marked, 'example.py')}")
+    nvim.insert_at(marked)
+    log = nvim.folder / "nvim" / "cursortab" / "cursortab.log"
+
+    def seen() -> bool:
+        nvim.type("<Left>" if nvim.marked.strip("\n") == marked.strip("\n") else "<Right>")
+        time.sleep(IDLE_SECONDS)
+        return log.exists() and "no recent edits" in log.read_text()
+
+    nvim.until(seen)
+    nvim.type("<Esc>")
+    nvim.insert_at(marked)
+
+
+def is_offered(nvim: Editor) -> bool:
+    return bool(nvim.lua("return require('cursortab.ui').has_completion()"))
+
+
+def test_cursortab_completes(cursortab: Editor) -> None:
+    open_in_a_window(cursortab, "y = 1\nx =│\nz = 2\n")
+    cursortab.type(" ")
+    cursortab.until(lambda: is_offered(cursortab))
+    cursortab.type("<Tab>")
+    cursortab.until(lambda: cursortab.text == "y = 1\nx = alpha(1)\nz = 2")
+
+
+def test_cursortab_makes_the_next_edit(cursortab: Editor) -> None:
+    open_in_a_window(cursortab, SHAPES)
+    cursortab.type("<Esc>lcww<Esc>")
+    cursortab.until(lambda: is_offered(cursortab))
+    cursortab.type("<Tab>")
+    cursortab.until(lambda: cursortab.text == "def area(w, height):\n    return w * height")

@@ -1,7 +1,9 @@
 """The requests of other people's clients, with the fields that their sources send. │ is the cursor."""
 
+import json
 from typing import Any
 
+ZED = {"Content-Type": "application/json"}  # further headers depend on its HTTP library
 CURSOR = "│"
 
 
@@ -66,11 +68,29 @@ def minuet(marked: str, **others: Any) -> dict[str, Any]:
     }
 
 
-def zed(marked: str) -> dict[str, Any]:
-    """Zed's `open_ai_compatible_api` with the format `qwen`."""
+def zed(marked: str) -> bytes:
+    """Zed 09512d2: `fim.rs`, provider `open_ai_compatible_api` with the format `qwen`; the whole body."""
+    return serde({"model": "default", "prompt": _qwen(marked), "max_tokens": 128, "stop": ZED_STOPS})
+
+
+def zed_ollama(marked: str) -> bytes:
+    """The same with the provider `ollama`, as `make_request` of `ollama.rs` sends it."""
+    options = {"num_predict": 128, "temperature": 0.2, "stop": ZED_STOPS}
+    asked = {"model": "qwen2.5-coder", "prompt": _qwen(marked), "raw": True, "stream": False, "options": options}
+    return serde(asked)
+
+
+ZED_STOPS = ["<|endoftext|>", "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>"]
+
+
+def _qwen(marked: str) -> str:
     before, after = marked.split(CURSOR)
-    prompt = f"<|fim_prefix|>{before}<|fim_suffix|>{after}<|fim_middle|>"
-    return {"model": "m", "prompt": prompt, "max_tokens": 64, "stop": ["<|endoftext|>", "<|file_sep|>"]}
+    return f"<|fim_prefix|>{before}<|fim_suffix|>{after}<|fim_middle|>"
+
+
+def serde(content: object) -> bytes:
+    """What Rust's serde_json writes."""
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def cursortab(marked: str, path: str, others: tuple[tuple[str, str], ...]) -> dict[str, Any]:

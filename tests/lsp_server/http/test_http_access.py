@@ -1,15 +1,13 @@
 """Who may connect: keys, encryption, and what the command line refuses."""
 
 import os
-import ssl
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-import trustme
 from clients import llama_vim
-from http_server import Server, serving
+from http_server import Server, certified, serving
 
 from lsp_server.http.access import Access, is_loopback
 
@@ -43,14 +41,8 @@ def test_keys(keys: Path, tmp_path: Path) -> None:
 
 
 def test_encryption(keys: Path, tmp_path: Path) -> None:
-    authority = trustme.CA()
-    certificate = authority.issue_cert("127.0.0.1")
-    chain, private = tmp_path / "chain.pem", tmp_path / "private.pem"
-    chain.write_bytes(b"".join(blob.bytes() for blob in certificate.cert_chain_pems))
-    private.write_bytes(certificate.private_key_pem.bytes())
-    trusting = ssl.create_default_context()
-    authority.configure_trust(trusting)
-    options = ("--tls-certificate", str(chain), "--tls-key", str(private), "--api-key-file", str(keys))
+    encrypted, trusting = certified(tmp_path)
+    options = (*encrypted, "--api-key-file", str(keys))
     with serving(tmp_path, *options, tls=trusting) as server:
         assert server.url.startswith("https://")
         server.ready()

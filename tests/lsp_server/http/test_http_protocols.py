@@ -3,7 +3,7 @@
 import json
 import re
 
-from clients import cursortab, llama_vim, llama_vscode, minuet, ollama, tabby, zed
+from clients import ZED, cursortab, llama_vim, llama_vscode, minuet, ollama, tabby, zed, zed_ollama
 from http_server import Server
 
 TEXT = "a = 1\nx = │\nb = 2\n"
@@ -80,10 +80,13 @@ def test_openai(server: Server) -> None:
 
 
 def test_zed(server: Server) -> None:
-    found = server.post("/v1/completions", zed("x = │\nrest")).json
+    found = server.send("POST", "/v1/completions", zed("y = '😀'\nx = │\nrest"), ZED).json
     assert (found["choices"][0]["text"], found["choices"][0]["finish_reason"]) == ("alpha(1)", "stop")
     assert {"id", "object", "created", "model", "usage"} <= set(found)  # Zed fails without any of them
     assert set(found["usage"]) == {"prompt_tokens", "completion_tokens", "total_tokens"}
+    found = server.send("POST", "/api/generate", zed_ollama("x = │\nrest"), ZED).json
+    assert found["response"] == "alpha(1)"
+    assert found["created_at"]
 
 
 def test_cursortab(server: Server) -> None:
@@ -134,4 +137,7 @@ def test_a_large_document(server: Server) -> None:
 def test_the_description(server: Server) -> None:
     described = server.get("/openapi.json").json
     assert {"/infill", "/v1/completions", "/api/generate", "/health"} <= set(described["paths"])
+    for path, name in (("/v1/edit/completions", "EditRequest"), ("/v1/events", "Event"), ("/feedback", "Event")):
+        schema = described["paths"][path]["post"]["requestBody"]["content"]["application/json"]["schema"]
+        assert schema["$ref"].rpartition("/")[2].endswith(name)
     assert "t_max_predict_ms" in described["components"]["schemas"]["Infill"]["properties"]

@@ -1,4 +1,4 @@
-"""Several replicas on Ray Serve: one dies, the application is replaced, and no request is lost.
+"""Several replicas on Ray Serve: one dies, the application is replaced, their number changes, and no request is lost.
 
 Ray keeps what it logs under /tmp/ray. The machine's cores decide how long it takes to start, about 20 s on idle ones.
 """
@@ -17,7 +17,8 @@ from typing import Any
 import psutil
 import pytest
 from clients import llama_vim, tabby
-from http_server import Server, serving
+from http_server import Server, certified, serving
+from next_edit_clients import Edit, zed_zeta2
 
 pytest.importorskip("ray.serve")
 yaml = pytest.importorskip("yaml")  # which Ray needs, too
@@ -38,8 +39,10 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     keys = folder / "keys"
     keys.write_text(f"alice {KEY}")
     keys.chmod(0o600)
-    options = ("--api-key-file", str(keys))
-    with serving(folder, *options, script=answering(OLD), settings={"budgetMs": 60_000}, how="--ray") as server:
+    encrypted, tls = certified(folder)
+    options = ("--api-key-file", str(keys), *encrypted)
+    settings = {"budgetMs": 60_000}
+    with serving(folder, *options, script=answering(OLD), settings=settings, tls=tls, how="--ray") as server:
         yield server
 
 
@@ -99,8 +102,15 @@ def test_who_is_answered(cluster: Server) -> None:
     assert cluster.get("/health").json == {"status": "ok"}
     assert cluster.post("/infill", llama_vim("x = │\n")).status == 401
     assert cluster.post("/infill", llama_vim("x = │\n"), {"Authorization": f"Bearer {KEY}"}).json["content"] == OLD
+    edit = Edit("a.py", "def f(a):\n", "def f(b):\n")
+    asked = zed_zeta2("a.py", "⟦def f(b):│\n    return a\n⟧", edit)
+    answer = cluster.send("POST", "/v1/completions", asked, {"Authorization": f"Bearer {KEY}"})
+    assert answer.json["choices"][0]["text"] == "def f(b):\n    return b\n"
     assert cluster.send("POST", "/infill", b"{", {"Authorization": f"Bearer {KEY}"}).status == 400
     assert len(engines(cluster)) == 2
+    assert cluster.url.startswith("https://")
+    with pytest.raises((OSError, ValueError)):
+        Server(cluster.url, cluster.process, cluster.log).get("/health")  # not encrypted
 
 
 def test_a_replica_that_dies_loses_no_request_and_documents_keep_theirs(cluster: Server) -> None:
@@ -121,42 +131,50 @@ def asked_of_all(server: Server) -> set[str]:
     return {asked(server, document) for document in range(DOCUMENTS)}
 
 
-def configuration(folder: Path, script: Path) -> Path:
-    """The configuration in deploy/, for a machine with two cores and a script as the model."""
+def deploy(server: Server, text: str, **scaling: float) -> None:
+    """Deploy the configuration in deploy/, for a machine with two cores and a script that says one text."""
+    folder = server.log.parent
+    script = folder / f"{text}.json"
+    script.write_text(json.dumps(answering(text)))
     content = yaml.safe_load((REPOSITORY / "deploy" / "serve.yaml").read_text())
     (application,) = content["applications"]
     application["args"]["settings"].update(model=f"scripted:{script}", budgetMs=60_000, showThreshold=0)
     (engine,) = application["deployments"]
     engine["ray_actor_options"]["num_cpus"] = 1
-    engine["autoscaling_config"]["max_replicas"] = 2
+    engine["autoscaling_config"].update(max_replicas=2, **scaling)
     path = folder / "serve.yaml"
     path.write_text(yaml.safe_dump(content))
-    return path
+    command = [Path(sys.executable).parent / "serve", "run", "--address", "auto", "--non-blocking", path]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
+    assert ran.returncode == 0, ran.stderr
 
 
 def test_an_update_under_load_loses_no_request(cluster: Server) -> None:
-    folder = cluster.log.parent
     before = engines(cluster)
-    script = folder / "newest.json"
-    script.write_text(json.dumps(answering("newest")))
-
-    def update() -> None:
-        command = [Path(sys.executable).parent / "serve", "run", "--address", "auto", "--non-blocking"]
-        ran = subprocess.run(
-            [*command, configuration(folder, script)],
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_SECONDS,
-            check=False,
-        )
-        assert ran.returncode == 0, ran.stderr
 
     def updated() -> bool:
         """Return whether the new replicas answer and the old ones, which finish their requests first, have ended."""
         return asked_of_all(cluster) == {"newest"} and not engines(cluster) & before
 
-    answers = under_load(cluster, update, updated)
+    answers = under_load(cluster, lambda: deploy(cluster, "newest"), updated)
     assert answers["newest"]
+
+
+def until_none_is_left(server: Server) -> None:
+    end = time.monotonic() + PATIENCE_SECONDS
+    while engines(server):
+        assert time.monotonic() < end
+        time.sleep(0.2)
+
+
+def test_the_number_of_replicas_follows_the_load_down_to_none(cluster: Server) -> None:
+    at_once = {"upscale_delay_s": 0, "downscale_delay_s": 1, "metrics_interval_s": 0.5, "look_back_period_s": 2}
+    deploy(cluster, "scaled", min_replicas=0, target_ongoing_requests=1, **at_once)
+    until_none_is_left(cluster)
+    assert asked(cluster) == "scaled"  # a replica starts for it
+    answers = under_load(cluster, lambda: None, lambda: len(engines(cluster)) == 2)
+    assert set(answers) == {"scaled"}
+    until_none_is_left(cluster)
 
 
 def test_no_log_has_text(cluster: Server) -> None:

@@ -1,4 +1,4 @@
-"""Clients that do not run here: LSP4IJ d21cff9 (JetBrains' IDEs) and Helix 079a789.
+"""Clients that do not run here: LSP4IJ d21cff9 (JetBrains' IDEs), Helix 079a789 and Zed 0067496.
 
 The messages are those that their sources build, cut to the capabilities that concern this server.
 """
@@ -40,6 +40,14 @@ HELIX = """{"general":{"positionEncodings":["utf-8","utf-32","utf-16"]},"textDoc
 "workDoneProgress":true},"workspace":{"applyEdit":true,"configuration":true,"didChangeConfiguration":\
 {"dynamicRegistration":false},"didChangeWatchedFiles":{"dynamicRegistration":true,"relativePatternSupport":true},\
 "executeCommand":{"dynamicRegistration":false},"workspaceFolders":true}}"""
+
+ZED = """{"workspace":{"applyEdit":true,"didChangeConfiguration":{"dynamicRegistration":true},"didChangeWatchedFiles":\
+{"dynamicRegistration":true,"relativePatternSupport":true},"workspaceFolders":true,"configuration":true},\
+"textDocument":{"synchronization":{"didSave":true},"completion":{"completionItem":{"snippetSupport":true,\
+"insertReplaceSupport":true,"resolveSupport":{"properties":["additionalTextEdits","command","documentation"]},\
+"labelDetailsSupport":true},"contextSupport":true,"completionList":{"itemDefaults":["commitCharacters","editRange",\
+"insertTextMode","insertTextFormat","data"]}}},"window":{"workDoneProgress":true,"showMessage":{}},"general":\
+{"positionEncodings":["utf-16"]},"experimental":{"localDocs":true,"serverStatusNotification":true}}"""
 
 
 @pytest.fixture
@@ -134,3 +142,29 @@ def test_helix(wire: Wire, options: str) -> None:
         "start": {"line": 0, "character": 7},
         "end": {"line": 0, "character": 8},
     }
+
+
+def test_zed(wire: Wire, options: str) -> None:
+    wire.write(
+        f'{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"processId":null,"rootUri":"file:///project",'
+        f'"initializationOptions":{options},"capabilities":{ZED},"workspaceFolders":[{{"uri":"file:///project","name":'
+        '""}],"clientInfo":{"name":"Zed","version":"0.166.0"}}}'.encode()
+    )
+    assert wire.answer(0)["result"]["capabilities"]["completionProvider"]
+    wire.write(b'{"jsonrpc":"2.0","method":"initialized","params":{}}')
+    wire.write(b'{"jsonrpc":"2.0","method":"workspace/didChangeConfiguration","params":{"settings":{}}}')
+    item = opened("😀 = \ny = 2\n", "python")
+    wire.write(f'{{"jsonrpc":"2.0","method":"textDocument/didOpen","params":{{"textDocument":{item}}}}}'.encode())
+    wire.write(
+        f'{{"jsonrpc":"2.0","method":"textDocument/didChange","params":{{"textDocument":{{"uri":"{URI}","version":1}},'
+        '"contentChanges":[{"range":{"start":{"line":0,"character":5},"end":{"line":0,"character":5}},"text":"a"}]}}'
+        "".encode()
+    )
+    request = (
+        f'{{"jsonrpc":"2.0","id":ID,"method":"textDocument/completion","params":{{"textDocument":{{"uri":"{URI}"}},'
+        '"position":{"line":0,"character":6},"context":{"triggerKind":1}}}'
+    )
+    (item,) = until_offered(wire, request, 1)
+    assert item["textEdit"]["newText"] == "alpha(1)"
+    place = {"start": {"line": 0, "character": 5}, "end": {"line": 0, "character": 6}}
+    assert item["textEdit"]["range"] == place

@@ -1,0 +1,19 @@
+"""Next edits for a client that tells its last edits with each request, instead of sending them as they are made."""
+
+from collections.abc import Iterable
+
+from lsp_server.documents.snapshots import Change, Snapshot
+from lsp_server.suggestions.next_edits.bursts import BULK_SECONDS
+from lsp_server.suggestions.next_edits.tracker import NextEdits
+
+
+def replayed(edits: Iterable[tuple[Snapshot, Snapshot]]) -> NextEdits:
+    """Return a tracker that has seen these edits. Each is a document before and after it; the oldest is the first.
+
+    Nobody knows when they were made, so each counts as made alone. The caller must call `end`.
+    """
+    tracker = NextEdits(pause_seconds=0)
+    for number, (before, after) in enumerate(edits):
+        tracker.edited(before, Change("".join(after.lines)), after, 2 * BULK_SECONDS * number)
+        tracker.changed(after)
+    return tracker

@@ -1,0 +1,69 @@
+"""When the model is asked for the next edit in a region: where nothing is necessary and nothing fits at the cursor."""
+
+import pytest
+
+from infill_engine.budget.deadline import now
+from infill_engine.types import Answer, Candidate, InfillRequest, PastEdit, Reason
+from lsp_server.engine.client import EngineClient
+from lsp_server.http.completing import Completer, due_of
+from lsp_server.http.question import Question
+from lsp_server.settings.schema import ServerSettings
+
+BEFORE = "import os\n\n\ndef first(path):\n    return check(path) or 0\n\n\n"
+REGION = "def second(path):\n    return os.stat(path).st_mode\n"
+OLD, NEW = "return os.stat(path).st_mode", "return check(path).st_mode"
+MADE = PastEdit("a.py", "    return os.stat(path).st_size\n", "    return check(path) or 0\n")
+ELSEWHERE = PastEdit("b.py", "    os.stat(0)\n", "    check(0)\n")
+FROM_MODEL = ServerSettings(next_edit_model=True)
+
+
+def question(*history: PastEdit) -> Question:
+    text = BEFORE + REGION
+    return Question(text, "", "a.py", region=(len(BEFORE), len(text)), history=history)
+
+
+class Engine(EngineClient):
+    """An engine that changes one line, and may have a text for the cursor."""
+
+    def __init__(self, at_cursor: str = "") -> None:
+        super().__init__(lambda _status: None, lambda _news: None, shared=False)
+        self.at_cursor, self.asked = at_cursor, list[InfillRequest]()
+
+    async def ask(self, *_arguments: object) -> Answer:
+        return Answer((Candidate(self.at_cursor, 0.9),)) if self.at_cursor else Answer(reason=Reason.BLANK)
+
+    async def ask_in_background(self, document: str, request: InfillRequest, due: float) -> Answer:
+        self.asked.append(request)
+        region = request.middle(request.replaced)
+        if OLD not in region:
+            return Answer(reason=Reason.BLANK)
+        return Answer((Candidate(region.replace(OLD, NEW), 0.9),))
+
+
+@pytest.mark.parametrize(
+    ("settings", "at_cursor", "history", "region"),
+    [
+        (FROM_MODEL, "", (ELSEWHERE, MADE), REGION.replace(OLD, NEW)),
+        (ServerSettings(), "", (ELSEWHERE, MADE), None),
+        (ServerSettings(next_edit_model=True, next_edits=False), "", (ELSEWHERE, MADE), None),
+        (FROM_MODEL, "x = 1", (ELSEWHERE, MADE), f"{REGION}x = 1"),
+        (FROM_MODEL, "", (ELSEWHERE,), None),  # nobody knows where the user edits this file
+        (FROM_MODEL, "", (), None),
+    ],
+)
+async def test_the_model(
+    settings: ServerSettings, at_cursor: str, history: tuple[PastEdit, ...], region: str | None
+) -> None:
+    engine = Engine(at_cursor)
+    reply = await Completer(engine, settings).complete(question(*history), now() + 60)
+    assert reply.texts == (() if region is None else (region,))
+    assert reply.answer.reason is (Reason.BLANK if region is None else None)
+    if region == REGION.replace(OLD, NEW):
+        assert [edit.path for edit in engine.asked[0].history] == ["b.py", "a.py"]
+    else:
+        assert not engine.asked
+
+
+def test_the_model_gets_more_time() -> None:
+    plain = Question("", "")
+    assert due_of(question(), FROM_MODEL, 0) > due_of(plain, FROM_MODEL, 0) == due_of(question(), ServerSettings(), 0)
