@@ -176,7 +176,8 @@ def proposal_of(text: str, region: Region, new: str, confidence: float) -> Propo
         return None
     span = Span(start + change.start, start + change.end, "".join(removed)[change.start : change.end])
     count = max(len(removed), len(inserted))
-    label = f"change {count} line{'s' if count > 1 else ''}"
+    verb = "insert" if not removed else "remove" if not inserted else "change"
+    label = f"{verb} {count} line{'s' if count > 1 else ''}"
     return Proposal((Edit(span, change.new),), label, confidence, Kind.MODEL)
 
 

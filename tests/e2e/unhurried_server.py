@@ -6,17 +6,16 @@ longer =             alpha(        alpha(1)
 other =              alpha(1)      beta(2)
 """
 
-import argparse
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-REPOSITORY = Path(__file__).parents[2]
-sys.path[:0] = [str(REPOSITORY)]
+sys.path[:0] = [str(Path(__file__).parents[2])]
+
+from toy_server import serve  # noqa: E402
 
 from infill_engine.budget.deadline import Deadline  # noqa: E402
-from infill_engine.serving.__main__ import add_socket  # noqa: E402
 from infill_engine.types import Answer, Candidate, InfillRequest, Reason  # noqa: E402
 from tests.toy_engine import ToyEngine  # noqa: E402
 
@@ -44,20 +43,5 @@ def _said(request: InfillRequest) -> tuple[str, str]:
     return next((said for before, said in SAYS.items() if request.prefix.endswith(before)), ("", ""))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--stdio", action="store_true")
-    add_socket(parser)
-    options = parser.parse_args()
-    if options.socket:
-        from infill_engine.serving.listening import serve_socket
-
-        serve_socket(lambda _progress: Unhurried(), options.socket, options.idle_seconds, 150.0)
-    from infill_engine.stderr import exit_now
-    from lsp_server.server import serve_stdio
-
-    exit_now(serve_stdio(lambda _choice: (sys.executable, __file__)))
-
-
 if __name__ == "__main__":
-    main()
+    serve(__file__, Unhurried)

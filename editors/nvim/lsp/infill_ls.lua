@@ -18,10 +18,13 @@ return {
     server.started(config)
   end,
   settings = { infill = vim.empty_dict() },
-  capabilities = { experimental = { infillLateAnswers = true } },
+  capabilities = { experimental = { infillLateAnswers = true, infillLateNextEdits = true } },
   handlers = {
     ['infill/lateAnswer'] = function(_, params, ctx)
       require('infill.ghost').late(assert(vim.lsp.get_client_by_id(ctx.client_id)), params)
+    end,
+    ['infill/lateNextEdit'] = function(_, params)
+      require('infill.next_edit').late(params)
     end,
     ['infill/status'] = function(_, params, ctx)
       require('infill.status').told(ctx.client_id, params)

@@ -13,7 +13,7 @@ import { DISMISSED } from './protocol';
 import { type Reports, showDoctor, statisticsLines, statusLines } from './report';
 import type { Server } from './server';
 import type { Statistics } from './statistics';
-import { toggle, toggleLanguage, toggleNextEdits } from './toggle';
+import { toggle, toggleLanguage, toggleNextEditModel, toggleNextEdits } from './toggle';
 
 export interface Parts {
     server: Server;
@@ -40,8 +40,9 @@ export function registerCommands(parts: Parts): vscode.Disposable {
         toggle,
         toggleLanguage,
         toggleNextEdits,
+        toggleNextEditModel,
         chooseEagerness: () => chooseEagerness(server),
-        showStatus: async () => reports.show('Status', await statusLines(server)),
+        showStatus: async () => reports.show('Status', await statusLines(server, nextEdits.sentence)),
         showStatistics: async () => reports.show('Statistics', await statisticsLines(statistics, server, folder)),
         showLog: () => log.show(),
         restart: () => server.restart(),

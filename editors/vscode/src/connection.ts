@@ -189,12 +189,12 @@ function serverSettings(section: unknown, ownSettings: readonly string[]): unkno
     return Object.fromEntries(entries);
 }
 
-/** The status bar shows the progress of loading, so no second bar is needed. Late answers are shown. */
+/** The status bar shows the progress of loading, so no second bar is needed. Late answers and next edits are shown. */
 function adjustCapabilities(client: LanguageClient): void {
     client.registerFeature({
         fillClientCapabilities: (capabilities) => {
             capabilities.window = { ...capabilities.window, workDoneProgress: false };
-            capabilities.experimental = { infillLateAnswers: true };
+            capabilities.experimental = { infillLateAnswers: true, infillLateNextEdits: true };
         },
         initialize: () => undefined,
         getState: () => ({ kind: 'static' }),

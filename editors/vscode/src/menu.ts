@@ -1,7 +1,7 @@
 /** The menu behind the status bar item. */
 
 import * as vscode from 'vscode';
-import { isOn, languageIsOn, nextEditsAreOn } from './toggle';
+import { isOn, languageIsOn, nextEditModelIsOn, nextEditsAreOn } from './toggle';
 import type { Server } from './server';
 import { viewOf } from './words';
 
@@ -39,6 +39,10 @@ function entries(server: Server, isModelMissing: boolean): Entry[] {
         list.push({ label: '$(settings) Choose Eagerness', command: 'infill.chooseEagerness' });
         const label = nextEditsAreOn() ? '$(circle-slash) Switch Off Next Edits' : '$(edit) Switch On Next Edits';
         list.push({ label, command: 'infill.toggleNextEdits' });
+        if (nextEditsAreOn()) {
+            const model = nextEditModelIsOn() ? '$(circle-slash) Switch Off Next Edits of the Model' : '$(sparkle) Switch On Next Edits of the Model';
+            list.push({ label: model, command: 'infill.toggleNextEditModel' });
+        }
     }
     list.push(
         separator,

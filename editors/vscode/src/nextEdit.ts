@@ -7,12 +7,15 @@ import * as vscode from 'vscode';
 import type { LanguageClient } from 'vscode-languageclient/node';
 import { whyNot } from './documents';
 import { tell } from './messages';
-import { type Placed, type PlacedEdit, pickProposal, short } from './nextEditPicker';
-import { type EditProposal, dismissNotification, nextEditRequest } from './protocol';
+import { type Placed, type PlacedEdit, pickProposal } from './nextEditPicker';
+import { NextEditView } from './nextEditView';
+import { type EditProposal, type LateNextEdit, dismissNotification, lateNextEditNotification, nextEditRequest } from './protocol';
 import type { Server } from './server';
 import { languageIsOn, nextEditsAreOn } from './toggle';
+import { noNextEditWords } from './words';
 
 const PAUSE_MS = 300; // after a change
+const PASSING = ['stale', 'superseded', 'cancelled']; // reasons after which another answer comes
 const CONTEXT = 'infill.nextEditShown';
 const INDENTS = 'infill.nextEditIndents'; // Tab indents, because the cursor is on a blank line
 
@@ -27,15 +30,9 @@ export class NextEdits implements vscode.Disposable {
     private shown: Shown | undefined;
     private timer: NodeJS.Timeout | undefined;
     private asking: vscode.CancellationTokenSource | undefined;
+    private silence: { document: vscode.TextDocument; reason: string } | undefined; // why the last answer is empty
     private picking = false; // the diff in the list is a separate editor
-    private readonly old = vscode.window.createTextEditorDecorationType({
-        backgroundColor: new vscode.ThemeColor('editor.findMatchHighlightBackground'),
-        overviewRulerColor: new vscode.ThemeColor('editorOverviewRuler.findMatchForeground'),
-    });
-    private readonly fresh = vscode.window.createTextEditorDecorationType({
-        after: { color: new vscode.ThemeColor('editorGhostText.foreground'), fontStyle: 'italic' },
-        rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed,
-    });
+    private readonly view = new NextEditView();
     private readonly count = vscode.window.createStatusBarItem('infill.nextEdits', vscode.StatusBarAlignment.Right, 99);
     private readonly listening: vscode.Disposable;
 
@@ -43,14 +40,13 @@ export class NextEdits implements vscode.Disposable {
         this.count.name = 'Infill: next edit';
         this.count.command = 'infill.pickNextEdit';
         this.listening = vscode.Disposable.from(
-            this.old,
-            this.fresh,
+            this.view,
             this.count,
             vscode.workspace.onDidChangeTextDocument((event) => this.changed(event)),
             vscode.window.onDidChangeActiveTextEditor(() => this.picking || this.hide()),
             vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => this.moved(textEditor)),
-            vscode.workspace.onDidChangeConfiguration(() => nextEditsAreOn() || this.hide()),
-            server.onDidConnect(() => this.hide()),
+            vscode.workspace.onDidChangeConfiguration((event) => event.affectsConfiguration('infill') && this.renew()),
+            server.onDidConnect(() => this.connected()),
         );
     }
 
@@ -60,27 +56,43 @@ export class NextEdits implements vscode.Disposable {
         this.listening.dispose();
     }
 
+    /** What is shown, or why nothing is, as a sentence; undefined before the first answer. */
+    get sentence(): string | undefined {
+        const proposal = this.current()?.placed[0]?.proposal;
+        if (proposal) {
+            return `Next edit: ${proposal.label}, ${proposal.kind === 'model' ? 'from the model, ' : ''}${percent(proposal)}.`;
+        }
+        const { silence } = this;
+        const here = silence?.document === vscode.window.activeTextEditor?.document;
+        return silence && here ? `No next edit: ${noNextEditWords(silence.reason)}.` : undefined;
+    }
+
     /** Go to the nearest place; if the cursor is there already, or at the second call, apply. */
     async jumpOrAccept(byTab: boolean): Promise<void> {
         const shown = this.current();
-        if (byTab && shown && isInBlankLine(shown.editor)) {
+        if (byTab && shown && this.indents(shown)) {
             await vscode.commands.executeCommand('tab'); // pressed before VS Code knew INDENTS
             return;
         }
         const edits = shown?.placed[0]?.edits;
         if (!shown || !edits?.length) {
+            if (!byTab) {
+                this.tellWhyNone();
+            }
             return;
         }
         const row = shown.editor.selection.active.line;
-        const distance = (edit: PlacedEdit): number => Math.abs(edit.range.start.line - row);
+        const distance = ({ range }: PlacedEdit): number => Math.max(range.start.line - row, row - range.end.line, 0);
         const nearest = edits.reduce((best, edit) => (distance(edit) < distance(best) ? edit : best));
         if (shown.jumped || distance(nearest) === 0) {
             await this.apply(shown, 0);
             return;
         }
         shown.jumped = true;
+        this.moved(shown.editor);
         shown.editor.selection = new vscode.Selection(nearest.range.start, nearest.range.start);
-        shown.editor.revealRange(nearest.range, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+        const last = nearest.range.start.line + nearest.newText.split('\n').length; // as far as new lines are shown
+        shown.editor.revealRange(nearest.range.union(new vscode.Range(last, 0, last, 0)), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
     }
 
     /** Dismiss the proposals that are shown, for good. */
@@ -98,7 +110,7 @@ export class NextEdits implements vscode.Disposable {
     async pick(): Promise<void> {
         const shown = this.current();
         if (!shown) {
-            tell('information', 'Infill has no next edit to propose.');
+            this.tellWhyNone();
             return;
         }
         this.picking = true;
@@ -112,20 +124,45 @@ export class NextEdits implements vscode.Disposable {
         }
     }
 
-    private changed({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
-        const editor = vscode.window.activeTextEditor;
-        if (!contentChanges.length || document !== editor?.document) {
-            return;
-        }
-        this.hide();
-        clearTimeout(this.timer);
-        this.timer = setTimeout(() => void this.ask(editor), PAUSE_MS);
+    private tellWhyNone(): void {
+        tell('information', `Infill: ${this.sentence ?? 'No next edit.'}`);
     }
 
-    private async ask(editor: vscode.TextEditor): Promise<void> {
+    private connected(): void {
+        this.hide();
+        this.server.client?.onNotification(lateNextEditNotification, (late) => this.late(late));
+    }
+
+    /** The model has found something after the answer. Ask again if nothing has changed and nothing is shown. */
+    private late({ uri, version }: LateNextEdit): void {
+        const editor = vscode.window.activeTextEditor;
+        const isHere = editor?.document.uri.toString() === vscode.Uri.parse(uri).toString();
+        if (isHere && editor.document.version === version && !this.current()) {
+            void this.ask(editor);
+        }
+    }
+
+    private changed({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
+        if (contentChanges.length && document === vscode.window.activeTextEditor?.document) {
+            this.renew();
+        }
+    }
+
+    /** Hide what is shown, and ask again after a pause. */
+    private renew(): void {
+        this.hide();
+        this.silence = undefined;
+        clearTimeout(this.timer);
+        this.timer = setTimeout(() => void this.ask(vscode.window.activeTextEditor), PAUSE_MS);
+    }
+
+    private async ask(editor: vscode.TextEditor | undefined): Promise<void> {
         const { client } = this.server;
+        if (!editor || !client) {
+            return;
+        }
         const { document, selection } = editor;
-        if (!client || !selection.isEmpty || whyNot(document) || !nextEditsAreOn() || !languageIsOn(document.languageId)) {
+        if (!selection.isEmpty || whyNot(document) || !nextEditsAreOn() || !languageIsOn(document.languageId)) {
             return;
         }
         this.asking?.cancel();
@@ -138,10 +175,11 @@ export class NextEdits implements vscode.Disposable {
             position: convert.asPosition(selection.active),
         };
         const answer = await client.sendRequest(nextEditRequest, params, asking.token).catch(() => undefined);
-        if (asking.token.isCancellationRequested || document.version !== version || !answer?.proposals.length) {
+        if (asking.token.isCancellationRequested || document.version !== version || !answer) {
             return;
         }
-        if (vscode.window.activeTextEditor === editor) {
+        this.silence = answer.reason && !PASSING.includes(answer.reason) ? { document, reason: answer.reason } : undefined;
+        if (answer.proposals.length && vscode.window.activeTextEditor === editor) {
             this.show(editor, version, client, answer.proposals);
         }
     }
@@ -153,30 +191,24 @@ export class NextEdits implements vscode.Disposable {
             edits: proposal.edits.map(({ range, oldText, newText }) => ({ range: convert.asRange(range), oldText, newText })),
         }));
         this.shown = { editor, version, placed, jumped: false };
-        const edits = placed[0]?.edits ?? [];
-        const label = placed[0]?.proposal.label ?? '';
-        editor.setDecorations(this.old, edits.map(({ range }) => range));
-        editor.setDecorations(
-            this.fresh,
-            edits.map(({ range, newText }, index) => {
-                const { end } = editor.document.lineAt(range.end.line).range;
-                const hint = index ? '' : `  ${label} (Tab)`;
-                const contentText = `  → ${short(newText)}${hint}`.replaceAll(' ', '\u00a0');
-                return { range: new vscode.Range(end, end), renderOptions: { after: { contentText } } };
-            }),
-        );
-        this.count.text = `$(edit) ${edits.length}`;
-        this.count.tooltip = `${label}: Tab goes there, then applies; Escape dismisses.`;
+        const { edits, proposal } = placed[0] ?? { edits: [] };
+        this.view.draw(editor, edits, `${proposal?.label} (Tab)`);
+        this.count.text = `$(${proposal?.kind === 'model' ? 'sparkle' : 'edit'}) ${edits.length}`;
+        this.count.tooltip = `${this.sentence} Tab goes there, then applies; Escape dismisses.`;
         this.count.show();
         this.moved(editor);
         void vscode.commands.executeCommand('setContext', CONTEXT, true);
     }
 
-    /** On a blank line, Tab indents. */
     private moved(editor: vscode.TextEditor): void {
         if (this.shown?.editor === editor) {
-            void vscode.commands.executeCommand('setContext', INDENTS, isInBlankLine(editor));
+            void vscode.commands.executeCommand('setContext', INDENTS, this.indents(this.shown));
         }
+    }
+
+    /** On a blank line, Tab indents, unless it has led there. */
+    private indents({ editor: { document, selection }, jumped }: Shown): boolean {
+        return !jumped && document.lineAt(selection.active.line).isEmptyOrWhitespace;
     }
 
     private hide(): void {
@@ -184,8 +216,7 @@ export class NextEdits implements vscode.Disposable {
         const { shown } = this;
         if (shown) {
             this.shown = undefined;
-            shown.editor.setDecorations(this.old, []);
-            shown.editor.setDecorations(this.fresh, []);
+            this.view.clear(shown.editor);
             this.count.hide();
             void vscode.commands.executeCommand('setContext', CONTEXT, false);
         }
@@ -217,6 +248,6 @@ export class NextEdits implements vscode.Disposable {
     }
 }
 
-function isInBlankLine({ document, selection }: vscode.TextEditor): boolean {
-    return document.lineAt(selection.active.line).isEmptyOrWhitespace;
+function percent({ confidence }: EditProposal): string {
+    return `${Math.round(100 * confidence)} %`;
 }

@@ -74,6 +74,11 @@ export interface LateAnswer {
     position: Position;
 }
 
+export interface LateNextEdit {
+    uri: string;
+    version: number;
+}
+
 export interface MissingModel {
     file: string;
     megabytes: number;
@@ -111,6 +116,7 @@ export const candidatesRequest = new RequestType<CandidatesParams, CandidatesAns
 export const statusRequest = new RequestType<object, EngineStatus | null, void>('infill/getStatus');
 export const statusNotification = new NotificationType<EngineStatus>('infill/status');
 export const lateAnswerNotification = new NotificationType<LateAnswer>('infill/lateAnswer');
+export const lateNextEditNotification = new NotificationType<LateNextEdit>('infill/lateNextEdit');
 export const cursorNotification = new NotificationType<CursorParams>('infill/cursor');
 export const nextEditRequest = new RequestType<CursorParams, NextEditAnswer | null, void>('infill/nextEdit');
 export const dismissNotification = new NotificationType<DismissParams>('infill/didDismissNextEdit');

@@ -7,6 +7,7 @@ import { OPEN_SETTINGS, tell } from './messages';
 import { statusRequest } from './protocol';
 import type { Server } from './server';
 import type { Statistics } from './statistics';
+import { nextEditModelIsOn } from './toggle';
 import { viewOf } from './words';
 
 const SCHEME = 'infill-report';
@@ -47,7 +48,7 @@ export class Reports implements vscode.TextDocumentContentProvider, vscode.Dispo
 }
 
 /** The state of everything, one line each. */
-export async function statusLines(server: Server): Promise<string[]> {
+export async function statusLines(server: Server, nextEdit = ''): Promise<string[]> {
     const { command, status, version } = server;
     const told = await server.client?.sendRequest(statusRequest, {}).catch(() => undefined);
     const seen = { ...status, ...told };
@@ -56,7 +57,7 @@ export async function statusLines(server: Server): Promise<string[]> {
         `Model     ${seen.model || 'unknown'}`,
         `Device    ${seen.device || 'unknown'}`,
         `Latest    ${seen.lastElapsedMs ? `${Math.round(seen.lastElapsedMs)} ms` : 'no answer yet'}`,
-        `Edits     next edits are ${seen.nextEdits === false ? 'off' : 'on'}`,
+        `Edits     next edits are ${seen.nextEdits === false ? 'off' : nextEditModelIsOn() ? 'on, those of the model too' : 'on'}. ${nextEdit}`.trimEnd(),
         `Server    ${command ? `${[command.command, ...command.args].join(' ')}, from ${command.origin}` : 'not found'}`,
         `Version   ${version || 'unknown'}`,
     ];

@@ -23,6 +23,15 @@ export async function toggleNextEdits(): Promise<void> {
     await change('nextEdits', section().get<unknown>('nextEdits') === false);
 }
 
+/** Whether the model is asked where nothing is necessary. */
+export function nextEditModelIsOn(): boolean {
+    return section().get<unknown>('nextEditModel') === true;
+}
+
+export async function toggleNextEditModel(): Promise<void> {
+    await change('nextEditModel', !nextEditModelIsOn());
+}
+
 export async function toggle(): Promise<void> {
     await change('enable', !isOn());
 }

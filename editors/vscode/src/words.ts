@@ -34,6 +34,25 @@ const REASONS: Record<string, readonly [words: string, sentence: string]> = {
     worker_failed: ['engine stopped', 'The engine stopped. *Infill: Restart Engine* starts it again.'],
 };
 
+const NO_NEXT_EDIT: Record<string, string> = {
+    nothing_edited: 'nothing has been edited yet',
+    no_consequence: 'everything still fits',
+    low_confidence: 'not sure enough',
+    dismissed: 'dismissed, or you have replaced this text yourself',
+    undo: 'the last change was undone',
+    bulk: 'too much changed at once',
+    disabled: 'off for this language',
+    excluded: 'the file is excluded',
+    unsupported: 'this document is too large or of an unsupported kind',
+    too_large: 'the document is too long to be sure of all places',
+    failed: 'an error; Infill: Show Log names it',
+};
+
+/** Words for the reason why there is no next edit, also for one that this version does not know. */
+export function noNextEditWords(reason: string): string {
+    return NO_NEXT_EDIT[reason] ?? reason.replaceAll('_', ' ');
+}
+
 /** A few words for the reason of an empty answer, also for one that this version does not know. */
 export function reasonWords(reason: string): string {
     return REASONS[reason]?.[0] ?? reason.replaceAll('_', ' ');

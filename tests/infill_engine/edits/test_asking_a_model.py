@@ -115,17 +115,18 @@ def test_a_proposal_changes_nothing_but_what_differs(end):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "span"),
+    ("old", "new", "span", "label"),
     [
-        ("line12 = 12\n", "line12 = 12\nline12 = 12\n", ""),
-        ("line12 = 12\n", "", "line12 = 12\n"),
-        ("line12 = 12\n", "line12 = h\n", "12"),
+        ("line12 = 12\n", "line12 = 12\nline12 = 12\n", "", "insert 1 line"),
+        ("line12 = 12\nline13 = 13\n", "", "line12 = 12\nline13 = 13\n", "remove 2 lines"),
+        ("line12 = 12\n", "line12 = h\n", "12", "change 1 line"),
     ],
-    ids=["inserted", "removed", "changed"],
 )
-def test_lines_are_inserted_and_removed_as_a_whole(old, new, span):
+def test_lines_are_inserted_and_removed_as_a_whole(old, new, span, label):
     region = regions(TEXT, 10, 11, [EDIT])[0]
-    (edit,) = proposal_of(TEXT, region, TEXT[region.start : region.end].replace(old, new), 0.7).edits
+    proposal = proposal_of(TEXT, region, TEXT[region.start : region.end].replace(old, new), 0.7)
+    assert proposal.label == label
+    (edit,) = proposal.edits
     assert edit.span.text == span
     assert span == "12" or TEXT[: edit.span.start].endswith("\n")
 

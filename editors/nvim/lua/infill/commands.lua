@@ -17,6 +17,11 @@ local function say(lines)
   vim.api.nvim_echo({ { table.concat(lines, '\n') } }, false, {})
 end
 
+local function say_why_no_next_edit()
+  local why = require('infill.status').why_no_next_edit(vim.api.nvim_get_current_buf())
+  say({ 'infill: no next edit' .. (why and ': ' .. why or '') })
+end
+
 --- Sends changed settings to the server, in addition to those it has.
 ---@param change table<string, any>
 local function set(change)
@@ -82,12 +87,12 @@ local COMMANDS = {
   end,
   ['next-edits'] = function()
     if not require('infill').pick_next_edit() then
-      say({ 'infill: no next edit' })
+      say_why_no_next_edit()
     end
   end,
   ['next-edit'] = function()
     if not require('infill').next_edit() then
-      say({ 'infill: no next edit' })
+      say_why_no_next_edit()
     end
   end,
   ['dismiss-next-edit'] = function()
@@ -96,10 +101,14 @@ local COMMANDS = {
   ['toggle-next-edits'] = function()
     local enable = settings().nextEdits == false
     set({ nextEdits = enable })
-    if not enable then
-      require('infill.next_edit').hide(vim.api.nvim_get_current_buf())
-    end
+    require('infill.next_edit').renew()
     say({ 'infill: next edits are ' .. (enable and 'on' or 'off') })
+  end,
+  ['toggle-next-edit-model'] = function()
+    local enable = not settings().nextEditModel
+    set({ nextEditModel = enable })
+    require('infill.next_edit').renew()
+    say({ 'infill: next edits of the model are ' .. (enable and 'on' or 'off') })
   end,
   toggle = function()
     local enable = settings().enable == false

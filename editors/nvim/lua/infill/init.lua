@@ -26,10 +26,11 @@ function M.setup(options)
   end
 end
 
---- Inserts the ghost text. False if there is none, so that a key can do something else.
+--- Inserts the ghost text; without any, goes to the next edit that is shown, then applies it. False if there is neither,
+--- so that a key can do something else.
 ---@return boolean
 function M.accept()
-  return require('infill.accept').accept('all')
+  return require('infill.accept').accept('all') or require('infill.next_edit').jump_or_accept(true)
 end
 
 --- Inserts the next word of the ghost text and keeps the rest.

@@ -2,7 +2,7 @@
 local M = {}
 
 local DESCRIPTIONS = {
-  accept = 'Infill: accept',
+  accept = 'Infill: accept, or go to the next edit, then apply it',
   accept_word = 'Infill: accept a word',
   accept_line = 'Infill: accept a line',
   next = 'Infill: next candidate',
@@ -28,7 +28,9 @@ function M.set_all(bufnr, keys)
     M._set(bufnr, 'n', LEAVE, 'dismiss_next_edit')
   end
   for action, lhs in pairs(keys) do
-    for _, mode in ipairs(lhs and (MODES[action] or { 'i' }) or {}) do
+    -- In insert mode, `accept` goes to next edits, too.
+    local modes = action == 'next_edit' and lhs == keys.accept and { 'n' } or MODES[action] or { 'i' }
+    for _, mode in ipairs(lhs and modes or {}) do
       M._set(bufnr, mode, lhs --[[@as string]], action)
     end
   end

@@ -1,21 +1,17 @@
 --- Next edits: requested after a pause, shown in place, applied as one undo step.
 ---
---- Highlights mark the text to be replaced, and the end of the line shows the new text, so no text is shifted. The
---- first press of the key goes to the nearest place, and the next one applies the proposal.
+--- The first press of the key goes to the nearest place, and the next one applies the proposal.
 local accept = require('infill.accept')
+local hunks = require('infill.hunk')
 local place = require('infill.place')
 local server = require('infill.server')
+local view = require('infill.next_edit_view')
 
 local M = {}
 
 local METHOD = 'infill/nextEdit'
-local NAMESPACE = vim.api.nvim_create_namespace('infill.next_edit')
 local PAUSE_MS = { n = 60, i = 350 } -- after a change, by mode
-local LONGEST = 60 -- characters shown of a new text
-
-vim.api.nvim_set_hl(0, 'InfillNextEditOld', { default = true, link = 'DiffText' })
-vim.api.nvim_set_hl(0, 'InfillNextEditNew', { default = true, link = 'DiffAdd' })
-vim.api.nvim_set_hl(0, 'InfillNextEditHint', { default = true, link = 'Comment' })
+local PASSING = { stale = true, superseded = true, cancelled = true } -- reasons after which another answer comes
 
 ---@class infill.NextEdit.Edit
 ---@field range lsp.Range
@@ -24,6 +20,7 @@ vim.api.nvim_set_hl(0, 'InfillNextEditHint', { default = true, link = 'Comment' 
 
 ---@class infill.NextEdit.Proposal
 ---@field id string
+---@field kind string
 ---@field label string
 ---@field confidence number
 ---@field edits infill.NextEdit.Edit[]
@@ -31,11 +28,15 @@ vim.api.nvim_set_hl(0, 'InfillNextEditHint', { default = true, link = 'Comment' 
 ---@class infill.NextEdit.Shown
 ---@field proposals infill.NextEdit.Proposal[]
 ---@field chosen integer
+---@field jumped? boolean the key has been pressed once
 ---@field tick integer of the text that the ranges refer to
 ---@field encoding string
 
 ---@type table<integer, infill.NextEdit.Shown> by buffer
 local shown = {}
+
+---@type table<integer, string> by buffer: why the server's last answer has no proposal
+local reasons = {}
 
 local timer = assert(vim.uv.new_timer())
 local newest = 0 -- number of the newest request; answers to older ones are dropped
@@ -84,35 +85,65 @@ function M.ask(bufnr)
       return
     end
     M.hide(bufnr)
+    reasons[bufnr] = answer and not PASSING[answer.reason] and answer.reason ~= vim.NIL and answer.reason or nil
     if answer and #answer.proposals > 0 then
       shown[bufnr] = { proposals = answer.proposals, chosen = 1, tick = tick, encoding = client.offset_encoding }
       M._draw(bufnr)
     end
+    require('infill.status').changed()
   end, bufnr)
 end
 
+--- The settings have changed: hides what is shown and asks again.
+function M.renew()
+  local bufnr = vim.api.nvim_get_current_buf()
+  M.hide(bufnr)
+  M.ask(bufnr)
+end
+
+--- The notification infill/lateNextEdit: the model has found something after the answer. Asks again if nothing has
+--- changed and nothing is shown.
+---@param params { uri: string, version: integer }
+function M.late(params)
+  local bufnr = vim.api.nvim_get_current_buf()
+  if
+    params.uri == vim.uri_from_bufnr(bufnr)
+    and params.version == vim.lsp.util.buf_versions[bufnr]
+    and not M.current(bufnr)
+  then
+    M.ask(bufnr)
+  end
+end
+
 --- The first press goes to the nearest place, the next one applies. False if nothing is shown.
+---@param by_tab? boolean the key indents where only blanks are left of the cursor, except after the first press
 ---@return boolean
-function M.jump_or_accept()
+function M.jump_or_accept(by_tab)
   local bufnr = vim.api.nvim_get_current_buf()
   local now = M.current(bufnr)
-  if not now then
+  local column = vim.api.nvim_win_get_cursor(0)[2]
+  local indents = by_tab and not vim.api.nvim_get_current_line():sub(1, column):find('%S')
+  if not now or (indents and not now.jumped) then
     return false
   end
   local proposal = now.proposals[now.chosen]
   local row = vim.api.nvim_win_get_cursor(0)[1] - 1
+  local function distance(edit)
+    return math.max(edit.range.start.line - row, row - edit.range['end'].line, 0)
+  end
   local nearest = proposal.edits[1]
   for _, edit in ipairs(proposal.edits) do
-    if math.abs(edit.range.start.line - row) < math.abs(nearest.range.start.line - row) then
+    if distance(edit) < distance(nearest) then
       nearest = edit
     end
   end
-  if now.jumped or nearest.range.start.line == row then
+  if now.jumped or distance(nearest) == 0 then
     M._accept(bufnr, now)
   else
     now.jumped = true
-    vim.cmd.normal({ "m'", bang = true }) -- CTRL-O leads back
-    vim.api.nvim_win_set_cursor(0, { nearest.range.start.line + 1, M._column(bufnr, nearest.range.start, now.encoding) })
+    M._run(function()
+      M._jump(bufnr, nearest, now.encoding)
+    end)
   end
   return true
 end
@@ -160,7 +191,7 @@ function M.pick()
       prompt = 'Next edit',
       format_item = function(proposal)
         local edit = proposal.edits[1]
-        return ('%s: %s -> %s'):format(proposal.label, M._one_line(edit.oldText), M._one_line(edit.newText))
+        return ('%s: %s -> %s'):format(proposal.label, view.one_line(edit.oldText), view.one_line(edit.newText))
       end,
     }, take)
   else
@@ -169,12 +200,19 @@ function M.pick()
   return true
 end
 
---- The number of places that the shown proposal changes; 0 if none is shown.
+--- The proposal that is shown; nil if there is none.
 ---@param bufnr integer
----@return integer
-function M.places(bufnr)
-  local now = M.current(bufnr == 0 and vim.api.nvim_get_current_buf() or bufnr)
-  return now and #now.proposals[now.chosen].edits or 0
+---@return infill.NextEdit.Proposal?
+function M.proposal(bufnr)
+  local now = M.current(bufnr)
+  return now and now.proposals[now.chosen]
+end
+
+--- Why the server's last answer for a buffer has no proposal, as the server names it; nil if it has one.
+---@param bufnr integer
+---@return string?
+function M.reason(bufnr)
+  return reasons[bufnr]
 end
 
 --- The proposals that are shown in a buffer and still fit; nil if there are none.
@@ -191,9 +229,7 @@ end
 ---@param bufnr integer
 function M.hide(bufnr)
   shown[bufnr] = nil
-  if vim.api.nvim_buf_is_loaded(bufnr) then
-    vim.api.nvim_buf_clear_namespace(bufnr, NAMESPACE, 0, -1)
-  end
+  view.clear(bufnr)
 end
 
 --- The buffer is no longer served.
@@ -201,10 +237,11 @@ end
 function M.detach(bufnr)
   timer:stop()
   newest = newest + 1
+  reasons[bufnr] = nil
   M.hide(bufnr)
 end
 
---- Our own list: it shows the highlighted proposal in place, with removed text struck out.
+--- Our own list: it shows the highlighted proposal in place.
 ---@param bufnr integer
 ---@param now infill.NextEdit.Shown
 ---@param take fun(_: any, index: integer)
@@ -244,7 +281,7 @@ end
 ---@param now infill.NextEdit.Shown
 function M._accept(bufnr, now)
   local proposal = now.proposals[now.chosen]
-  local function apply()
+  M._run(function()
     if now.tick ~= vim.api.nvim_buf_get_changedtick(bufnr) or not M._fits(bufnr, proposal, now.encoding) then
       return M.hide(bufnr)
     end
@@ -259,11 +296,16 @@ function M._accept(bufnr, now)
       client:notify('infill/didAcceptNextEdit', { textDocument = { uri = vim.uri_from_bufnr(bufnr) }, id = proposal.id })
     end
     M.follow(bufnr)
-  end
+  end)
+end
+
+--- Changes the text or moves the cursor. In insert mode a mapping may not do that itself.
+---@param change fun()
+function M._run(change)
   if vim.api.nvim_get_mode().mode:sub(1, 1) == 'i' then
-    accept.as_undo_step(apply)
+    accept.as_undo_step(change)
   else
-    apply()
+    change()
   end
 end
 
@@ -273,63 +315,28 @@ end
 ---@param encoding string
 ---@return boolean
 function M._fits(bufnr, proposal, encoding)
-  for _, edit in ipairs(proposal.edits) do
-    local first, last = edit.range.start, edit.range['end']
-    local ok, lines = pcall(
-      vim.api.nvim_buf_get_text,
-      bufnr,
-      first.line,
-      M._column(bufnr, first, encoding),
-      last.line,
-      M._column(bufnr, last, encoding),
-      {}
-    )
-    if not ok or table.concat(lines, '\n') ~= edit.oldText:gsub('\r\n', '\n') then
-      return false
-    end
-  end
-  return true
+  return vim.iter(proposal.edits):all(function(edit)
+    return hunks.of(bufnr, edit, encoding) ~= nil
+  end)
+end
+
+---@param bufnr integer
+---@param edit infill.NextEdit.Edit
+---@param encoding string
+function M._jump(bufnr, edit, encoding)
+  local start = edit.range.start
+  local row = math.min(start.line, vim.api.nvim_buf_line_count(bufnr) - 1)
+  vim.cmd.normal({ "m'", bang = true }) -- CTRL-O leads back
+  vim.api.nvim_win_set_cursor(0, { row + 1, view.column(bufnr, start, encoding) })
+  view.reveal(bufnr, edit, encoding)
 end
 
 ---@param bufnr integer
 function M._draw(bufnr)
   local now = shown[bufnr]
   local proposal = now.proposals[now.chosen]
-  vim.api.nvim_buf_clear_namespace(bufnr, NAMESPACE, 0, -1)
   local others = #now.proposals > 1 and (' (%d/%d)'):format(now.chosen, #now.proposals) or ''
-  for number, edit in ipairs(proposal.edits) do
-    local first, last = edit.range.start, edit.range['end']
-    local row, column = first.line, M._column(bufnr, first, now.encoding)
-    local finish = { last.line, M._column(bufnr, last, now.encoding) }
-    local text = { { '  -> ' .. M._one_line(edit.newText), 'InfillNextEditNew' } }
-    if number == 1 then
-      table.insert(text, { ('  %s%s'):format(proposal.label, others), 'InfillNextEditHint' })
-    end
-    vim.api.nvim_buf_set_extmark(bufnr, NAMESPACE, row, column, {
-      end_row = finish[1],
-      end_col = finish[2],
-      hl_group = 'InfillNextEditOld',
-      virt_text = text,
-      virt_text_pos = 'eol',
-      strict = false,
-    })
-  end
-end
-
----@param bufnr integer
----@param position lsp.Position
----@param encoding string
----@return integer
-function M._column(bufnr, position, encoding)
-  local line = vim.api.nvim_buf_get_lines(bufnr, position.line, position.line + 1, false)[1] or ''
-  return place.column(line, position.character, encoding)
-end
-
----@param text string
----@return string
-function M._one_line(text)
-  local line = vim.trim(text):gsub('%s*\r?\n%s*', ' ')
-  return vim.fn.strchars(line) > LONGEST and vim.fn.strcharpart(line, 0, LONGEST) .. '…' or line
+  view.draw(bufnr, proposal.edits, proposal.label .. others, now.encoding)
 end
 
 return M

@@ -31,6 +31,21 @@ local REASONS = {
   menu = { 'the menu has another item', 'The selected item of the completion menu is not in the text.' },
 }
 
+---@type table<string, string> why there is no next edit, as the server names it and in words
+local NO_NEXT_EDIT = {
+  nothing_edited = 'nothing has been edited yet',
+  no_consequence = 'everything still fits',
+  low_confidence = 'not sure enough',
+  dismissed = 'dismissed, or you have replaced this text yourself',
+  undo = 'the last change was undone',
+  bulk = 'too much changed at once',
+  disabled = 'switched off here',
+  excluded = 'the file is excluded',
+  unsupported = 'the file is not supported',
+  too_large = 'the file is too long to be sure of all places',
+  failed = 'an error; `:Infill log` names it',
+}
+
 ---@type table<integer, infill.Status> by client
 local told = {}
 ---@type table<integer, integer> by client: requests on their way
@@ -103,9 +118,10 @@ function M.text(bufnr)
   if not status then
     return ''
   end
-  local places = require('infill.next_edit').places(bufnr or vim.api.nvim_get_current_buf())
-  if places > 0 then
-    return ('infill: next edit, %d place%s'):format(places, places == 1 and '' or 's')
+  local proposal = require('infill.next_edit').proposal(bufnr or vim.api.nvim_get_current_buf())
+  if proposal then
+    local by = proposal.kind == 'model' and ' of the model' or ''
+    return ('infill: next edit%s, %d place%s'):format(by, #proposal.edits, #proposal.edits == 1 and '' or 's')
   end
   local text = 'infill ' .. status.state
   local downloaded = require('infill.download').share()
@@ -155,17 +171,38 @@ function M.lines(bufnr)
   table.insert(lines, ('model %s on %s'):format(status.model or '?', status.device or '?'))
   local client = assert(require('infill.server').of(bufnr or 0))
   local settings = client.settings.infill or {}
-  local places = require('infill.next_edit').places(bufnr or vim.api.nvim_get_current_buf())
-  if settings.nextEdits == false then
-    table.insert(lines, 'next edits are off')
-  elseif places > 0 then
-    table.insert(lines, ('next edit at %d place%s'):format(places, places == 1 and '' or 's'))
-  end
+  vim.list_extend(lines, M._next_edit_lines(bufnr or vim.api.nvim_get_current_buf(), settings))
   if settings.eagerness then
     table.insert(lines, 'eagerness ' .. settings.eagerness)
   end
   if status.last_ms then
     table.insert(lines, ('last answer in %.0f ms'):format(status.last_ms))
+  end
+  return lines
+end
+
+--- Why the server proposes no next edit in a buffer, in a few words; nil if it does or has not been asked.
+---@param bufnr integer
+---@return string?
+function M.why_no_next_edit(bufnr)
+  local reason = require('infill.next_edit').reason(bufnr)
+  return reason and (NO_NEXT_EDIT[reason] or reason)
+end
+
+---@param bufnr integer
+---@param settings table<string, any>
+---@return string[]
+function M._next_edit_lines(bufnr, settings)
+  if settings.nextEdits == false then
+    return { 'next edits are off' }
+  end
+  local lines = { 'next edits are on' .. (settings.nextEditModel and ', those of the model too' or '') }
+  local proposal, why = require('infill.next_edit').proposal(bufnr), M.why_no_next_edit(bufnr)
+  if proposal then
+    local percent = math.floor(100 * proposal.confidence + 0.5)
+    table.insert(lines, ('next edit: %s (%d %%)'):format(proposal.label, percent))
+  elseif why then
+    table.insert(lines, 'no next edit: ' .. why)
   end
   return lines
 end

@@ -55,7 +55,7 @@ def main() -> None:
                 for key in [part] if part.startswith("<") or part in ("ciw", "4G^") else part:
                     nvim.type(key)
                     recording.watch(KEY)
-            nvim.until(lambda: nvim.lua("return require('infill.next_edit').places(0)") > 0)
+            nvim.until(lambda: nvim.status().startswith("infill: next edit"))
             recording.watch(4 * GLANCE)
             for _ in range(2):
                 nvim.type("<M-n>")

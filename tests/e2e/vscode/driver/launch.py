@@ -27,7 +27,7 @@ EDITOR = {
     "editor.autoIndent": "none",
     "editor.autoClosingBrackets": "never",
     "editor.autoClosingQuotes": "never",
-    "editor.fontModel": "DejaVu Sans Mono",
+    "editor.fontFamily": "DejaVu Sans Mono",
     "editor.minimap.enabled": False,
     "editor.quickSuggestions": {"other": "off", "comments": "off", "strings": "off"},
     "editor.suggestOnTriggerCharacters": False,
@@ -54,6 +54,7 @@ EDITOR = {
 }
 
 KEYS = [
+    {"key": "f5", "command": "infill.nextEdit"},
     {"key": "f9", "command": "workbench.action.revertAndCloseActiveEditor"},
     {"key": "f8", "command": "workbench.action.files.newUntitledFile"},
     {"key": "f7", "command": "notifications.clearAll"},

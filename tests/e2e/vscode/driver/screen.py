@@ -35,13 +35,29 @@ _NOTE_KEYS = f"() => window.addEventListener('keydown', () => {{ window.seenAtKe
 
 
 _PREVIEW = """() => [...document.querySelectorAll('.view-lines span')]
-    .map(element => getComputedStyle(element, '::after').content)
+    .flatMap(element => ['::before', '::after'].map(part => getComputedStyle(element, part).content))
     .filter(content => !['none', 'normal'].includes(content))
     .map(content => content.slice(1, -1).replaceAll('\\u00a0', ' ')).join('')"""
 
 
 _TEXTS = """selector => [...document.querySelectorAll(selector)]
     .map(element => element.textContent.replaceAll('\\u00a0', ' '))"""
+
+
+# What an extension's decorations mark: places behind the text, and words of the lines that they add. These lines begin
+# with two unmarked letters.
+_MARKED = """() => {
+    const behind = document.querySelectorAll('.view-overlays .cdr[class*=TextEditorDecorationType]').length;
+    const added = [...document.querySelectorAll('.view-lines span')].flatMap(element => {
+        const { backgroundImage, content } = getComputedStyle(element, '::before');
+        const stops = [...backgroundImage.matchAll(/(rgba?[(][^)]*[)]) ([0-9.]+)px/g)]
+            .map(([, color, at]) => [color, Number(at)]);
+        const column = at => 1 + Math.round(2 * at / stops[1][1]);
+        return stops.flatMap(([color, end], i) => i % 2 && color !== stops[0][0]
+            ? [content.slice(column(stops[i - 1][1]), column(end)).replaceAll('\\u00a0', ' ')] : []);
+    });
+    return [behind, added];
+}"""
 
 
 @dataclass(frozen=True)
@@ -92,8 +108,13 @@ class Screen:
         return "".join(self.texts(f"{PALETTE} .quick-input-title"))
 
     def preview(self) -> str:
-        """What an extension's decoration shows after the text."""
+        """What an extension's decorations show after the text."""
         return str(self.browser.call("evaluate", f"({_PREVIEW})()"))
+
+    def marked(self) -> tuple[int, list[str]]:
+        """How many places an extension's decorations mark behind the text, and which words of the lines they add."""
+        behind, added = self.browser.call("evaluate", f"({_MARKED})()")
+        return behind, added
 
     def text(self) -> str:
         """The text of the active editor, as far as it is on the screen."""
