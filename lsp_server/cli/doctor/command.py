@@ -4,7 +4,7 @@ import argparse
 import json
 import platform
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from importlib import metadata
@@ -35,8 +35,6 @@ OLDEST_PYTHON = (3, 11)
 MOST_LISTED = 8
 OTHER_MODEL = f"Give --model a GGUF file, or a folder with config.json, {WEIGHTS}, {TOKENIZER}."
 REINSTALL = "Install infill-ls again: `pip install --force-reinstall .` in its folder, or from the wheel it came in"
-
-
 _SUPPORT = {
     Support.FIRST: "full support",
     Support.SECOND: "holes by line and value",
@@ -80,16 +78,11 @@ def run(options: argparse.Namespace) -> int:
     if console is None:
         print(json.dumps({"checks": [asdict(check) for check in checks], "ok": ok}))
     else:
-        console.print(_verdict(check.status for check in checks))
+        well = all(check.status is Verdict.OK for check in checks)
+        console.print(
+            "All is well." if well else f"{'It works, with warnings' if ok else 'Some checks failed'}; see above."
+        )
     return 0 if ok else 1
-
-
-def _verdict(statuses: Iterable[Verdict]) -> str:
-    """Return what the checks say together."""
-    found = set(statuses)
-    if Verdict.FAIL in found:
-        return "Some checks failed; see above."
-    return "It works, with warnings; see above." if Verdict.WARN in found else "All is well."
 
 
 def _checks(choice: EngineChoice, budget_ms: int) -> Iterator[Check]:
