@@ -10,7 +10,7 @@ local M = {}
 local NAMESPACE = vim.api.nvim_create_namespace('infill.next_edit')
 local LONGEST = 60 -- characters shown of a new text at the end of a line
 
-vim.api.nvim_set_hl(0, 'InfillNextEditOld', { default = true, link = 'DiffText' })
+vim.api.nvim_set_hl(0, 'InfillNextEditOld', { default = true, link = 'DiffDelete' })
 vim.api.nvim_set_hl(0, 'InfillNextEditNew', { default = true, link = 'DiffAdd' })
 vim.api.nvim_set_hl(0, 'InfillNextEditLine', { default = true, link = 'DiffChange' })
 vim.api.nvim_set_hl(0, 'InfillNextEditHint', { default = true, link = 'Comment' })
