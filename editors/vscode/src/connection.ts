@@ -28,7 +28,8 @@ const SERVER = 'infill-ls';
 /** The program could not be started or is not our server; the message says what to do. */
 export class StartFailure extends Error {}
 
-export interface Surroundings {
+/** What a connection needs of the extension. */
+export interface Host {
     log: vscode.LogOutputChannel;
     folder: string; // the process's current folder: our own, because a workspace could contain fake modules
     ownSettings: readonly string[]; // settings of the extension, which the server does not know
@@ -45,18 +46,18 @@ export interface Connection {
 }
 
 /** Start a server; `unwanted` ends it if it has not answered yet. Throws StartFailure. */
-export async function connect(server: ServerCommand, around: Surroundings, unwanted: AbortSignal): Promise<Connection> {
-    const child = await startProcess(server, around.folder);
+export async function connect(server: ServerCommand, host: Host, unwanted: AbortSignal): Promise<Connection> {
+    const child = await startProcess(server, host.folder);
     const tail = lastLine(child);
     let reason = 'blank';
     const phase = { now: 'starting' as 'starting' | 'serving' | 'closing' };
     const client = new QuietClient('infill', 'Infill', () => Promise.resolve(child), {
-        ...optionsFor(around, () => reason),
+        ...optionsFor(host, () => reason),
         errorHandler: {
             error: () => ({ action: ErrorAction.Continue, handled: true }),
             closed: () => {
                 if (phase.now === 'serving') {
-                    void ending(child, tail).then(around.onLost);
+                    void ending(child, tail).then(host.onLost);
                 }
                 return { action: CloseAction.DoNotRestart, handled: true };
             },
@@ -65,11 +66,11 @@ export async function connect(server: ServerCommand, around: Surroundings, unwan
     adjustCapabilities(client);
     client.onNotification(statusNotification, (status) => {
         reason = status.reason || 'blank';
-        around.onStatus(status);
+        host.onStatus(status);
     });
     client.onNotification(lateAnswerNotification, ({ uri, version, position }) => {
         const { asUri, asPosition } = client.protocol2CodeConverter;
-        around.nudge.late(asUri(uri), version, asPosition(position));
+        host.nudge.late(asUri(uri), version, asPosition(position));
     });
     client.onNotification(ShowMessageNotification.type, ({ type, message }) => {
         tellOnce(type === 1 ? 'error' : type === 2 ? 'warning' : 'information', message, SHOW_LOG);
@@ -129,14 +130,14 @@ async function startProcess(server: ServerCommand, folder: string): Promise<Chil
 }
 
 /** `reason` returns the reason of the latest empty answer, which the server sends just before the answer. */
-function optionsFor(around: Surroundings, reason: () => string): LanguageClientOptions {
-    const { log, statistics, nudge } = around;
+function optionsFor(host: Host, reason: () => string): LanguageClientOptions {
+    const { log, statistics, nudge } = host;
     return {
         documentSelector: SELECTOR,
         outputChannel: log,
         traceOutputChannel: log,
         revealOutputChannelOn: RevealOutputChannelOn.Never,
-        initializationOptions: serverSettings(vscode.workspace.getConfiguration('infill'), around.ownSettings),
+        initializationOptions: serverSettings(vscode.workspace.getConfiguration('infill'), host.ownSettings),
         initializationFailedHandler: () => false,
         middleware: {
             provideInlineCompletionItems: async (document, position, context, token, next) => {
@@ -170,7 +171,7 @@ function optionsFor(around: Surroundings, reason: () => string): LanguageClientO
                 configuration: async (params, token, next) => {
                     const answers = await next(params, token);
                     return Array.isArray(answers)
-                        ? answers.map((answer: unknown) => serverSettings(answer, around.ownSettings))
+                        ? answers.map((answer: unknown) => serverSettings(answer, host.ownSettings))
                         : answers;
                 },
             },

@@ -2,7 +2,7 @@
 
 import * as vscode from 'vscode';
 import type { LanguageClient } from 'vscode-languageclient/node';
-import { type Connection, StartFailure, type Surroundings, connect } from './connection';
+import { type Connection, StartFailure, type Host, connect } from './connection';
 import { BadSetting, type ServerCommand, locate } from './locate';
 import { type Action, OPEN_SETTINGS, SHOW_LOG, forgetTold, tellOnce } from './messages';
 import type { EngineStatus } from './protocol';
@@ -31,7 +31,7 @@ export class Server implements vscode.Disposable {
     readonly onDidConnect = this.connected.event;
 
     constructor(
-        private readonly around: Omit<Surroundings, 'onStatus' | 'onLost'>,
+        private readonly host: Omit<Host, 'onStatus' | 'onLost'>,
         private readonly extensionVersion: string,
     ) {}
 
@@ -59,7 +59,7 @@ export class Server implements vscode.Disposable {
     refresh(): Promise<void> {
         const unwanted = this.latest.signal;
         return this.inTurn(async () => {
-            const found = await locate(this.around.folder).catch(() => undefined);
+            const found = await locate(this.host.folder).catch(() => undefined);
             const isOther = found?.command !== this.command?.command || found?.origin !== this.command?.origin;
             if (found && isOther && !unwanted.aborted) {
                 clearTimeout(this.timer);
@@ -96,7 +96,7 @@ export class Server implements vscode.Disposable {
         this.report({ state: 'starting' });
         this.command = undefined;
         try {
-            this.command = await locate(this.around.folder);
+            this.command = await locate(this.host.folder);
             if (this.command === undefined) {
                 this.report({ state: 'missing' });
                 tellOnce(
@@ -108,13 +108,13 @@ export class Server implements vscode.Disposable {
                 );
                 return;
             }
-            this.around.log.info(`starting ${this.command.command} from ${this.command.origin}`);
-            const around = {
-                ...this.around,
+            this.host.log.info(`starting ${this.command.command} from ${this.command.origin}`);
+            const host = {
+                ...this.host,
                 onStatus: (status: EngineStatus) => this.report(status),
                 onLost: (detail: string) => this.lost(detail),
             };
-            this.connection = await connect(this.command, around, unwanted);
+            this.connection = await connect(this.command, host, unwanted);
             this.version = this.connection.version;
             this.connected.fire();
             this.checkVersion();
@@ -133,7 +133,7 @@ export class Server implements vscode.Disposable {
 
     private failed(fault: unknown): void {
         const reason = fault instanceof Error ? fault.message : String(fault);
-        this.around.log.error(reason);
+        this.host.log.error(reason);
         this.report({ state: 'failed', detail: reason });
         if (fault instanceof BadSetting) {
             tellOnce('error', `Infill: ${reason}`, OPEN_SETTINGS);
@@ -151,7 +151,7 @@ export class Server implements vscode.Disposable {
             this.failed(new StartFailure(`the server stopped ${this.losses.length} times in three minutes; ${detail}`));
             return;
         }
-        this.around.log.warn(`the server stopped: ${detail}`);
+        this.host.log.warn(`the server stopped: ${detail}`);
         this.report({ state: 'starting' });
         tellOnce('warning', 'The Infill server stopped unexpectedly and is being started again.', SHOW_LOG);
         this.timer = setTimeout(() => void this.start(), PAUSE_MS * 2 ** (this.losses.length - 1));

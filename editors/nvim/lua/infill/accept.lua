@@ -9,7 +9,7 @@ local DISMISSED = 'infill.dismissed'
 
 ---@alias infill.Part 'all'|'word'|'line'
 
-local mended = false
+local patched = false
 ---@type fun()? runs once the previous undo step has ended
 local waiting
 
@@ -41,12 +41,12 @@ function M.leaves_typed_behind()
 end
 
 --- Makes Neovim's own accept function insert only the missing part, for users who have mapped it.
-function M.mend_own()
+function M.patch_own()
   local get = vim.lsp.inline_completion.get
-  if mended or not M.leaves_typed_behind() then
+  if patched or not M.leaves_typed_behind() then
     return
   end
-  mended = true
+  patched = true
   ---@diagnostic disable-next-line: duplicate-set-field
   vim.lsp.inline_completion.get = function(options)
     local bufnr = options and options.bufnr or 0

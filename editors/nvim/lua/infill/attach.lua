@@ -17,7 +17,7 @@ function M.attach(client, bufnr)
     server.tell_once(misfit, vim.log.levels.WARN)
   end
   ghost.watch(client)
-  require('infill.accept').mend_own()
+  require('infill.accept').patch_own()
   server.add_folder(client, bufnr)
   local group = vim.api.nvim_create_augroup('infill.buffer:' .. bufnr, {})
   local function on(events, callback)
