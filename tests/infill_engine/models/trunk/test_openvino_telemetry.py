@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("openvino")
 
 SCRIPT = """
-from infill_engine.models.trunk.loading import find_openvino
+from infill_engine.models.trunk.trunk_loading import find_openvino
 
 assert find_openvino()
 import infill_engine.models.trunk.graph
