@@ -7,7 +7,7 @@ from infill_engine.types import InfillRequest
 
 
 def first_hole(request: InfillRequest) -> InfillRequest | None:
-    """The request's first hole, with the text that the others have now; None if there are several texts to find."""
+    """Return a request for the first hole alone; None if several texts have to be found. The others keep their text."""
     if request.free_holes > 1 or not request.replaced:
         return None
     after = "".join(gap.known + text for gap, text in zip(request.gaps, request.replaced[1:], strict=True))

@@ -12,7 +12,7 @@ UNSCORED_LOGPROB = -1.5  # assumed for each retrieved token that no model has sc
 class Proposals:
     """The result of a sampler. `proposals` is None if there was no time to begin.
 
-    If `final` is False, an equal request is worth another try, as it is when time ran out.
+    If `final` is False, an equal request is worth another try, for example because time ran out.
     """
 
     proposals: list[Proposal] | None

@@ -1,4 +1,4 @@
-"""What the engine needs of whatever proposes texts: a model, or retrieval alone. Does not import torch."""
+"""The interface of everything that proposes texts: models, and retrieval alone. Does not import torch."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator

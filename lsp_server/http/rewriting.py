@@ -1,8 +1,8 @@
-"""What a region becomes by a next edit, for clients that send the last edits with each request.
+"""What a region becomes after a next edit, for clients that send the last edits with each request.
 
     edits of the request ─▶ the texts before each ─▶ tracker of next edits ─▶ proposals ─▶ the region's new text
 
-A proposal is made as far as it lies in the region. When the client asks elsewhere, it still sends the edits, so the
+A proposal is applied as far as it lies in the region. When the client asks elsewhere, it still sends the edits, so the
 rest follows there.
 """
 
@@ -50,7 +50,7 @@ class Retold:
 
 
 def retold(question: Question, uri: str, language: str) -> Retold:
-    """Make the last edits of a question again, in a document of their own. The caller must end the tracker."""
+    """Repeat the last edits of a question, in a document of their own. The caller must end the tracker."""
     question = replace(question, history=question.history[-REMEMBERED:])
     documents, steps, paths = Documents(), list[tuple[Snapshot, Snapshot]](), {uri: question.path}
 
@@ -65,7 +65,7 @@ def retold(question: Question, uri: str, language: str) -> Retold:
     for number, edit in enumerate(question.history):
         for text in made.get(number, ()):
             make(uri, text)
-        if number not in made:  # in another file, or nobody knows where
+        if number not in made:  # in another file, or at an unknown place
             name = f"{uri}/{number}"
             paths[name] = edit.path
             documents.open(name, language_of(edit.path) or language, edit.above + edit.old + edit.below)
@@ -99,7 +99,7 @@ def _region_after(question: Question, proposals: Iterable[Proposal]) -> str | No
 def _unmade(question: Question) -> tuple[str, dict[int, list[str]]]:
     """Return the text before the document's edits, and the texts that each of them leads to, by its number.
 
-    They are taken back from the newest on, until one is not found in the text.
+    The edits are undone from the newest on, until one is not found in the text.
     """
     text, made = question.before + question.after, dict[int, list[str]]()
     row = question.before.count("\n")
@@ -118,7 +118,7 @@ def _unmade(question: Question) -> tuple[str, dict[int, list[str]]]:
 def _taken_back(lines: list[str], edit: PastEdit, near: int) -> list[list[str]]:
     """Return the lines as they were before an edit, the last step first; none if the edit is not found.
 
-    Lines that were replaced one for one are taken back one by one, also if others have come between them.
+    Lines that were replaced one for one are restored one by one, even if others have come between them.
     """
     old, new = edit.old.split("\n")[:-1], edit.new.split("\n")[:-1]
     if max(len(old), len(new)) > MOST_LINES:
@@ -145,7 +145,7 @@ def _taken_back(lines: list[str], edit: PastEdit, near: int) -> list[list[str]]:
 
 
 def _found(lines: Sequence[str], block: Sequence[str], near: int) -> int | None:
-    """Return the row at which some lines begin, the nearest one to a row; None if they do not occur."""
+    """Return the row at which some lines begin, the one nearest to `near`; None if they do not occur."""
     if not block:
         return None
     rows = [row for row, line in enumerate(lines) if line == block[0] and lines[row : row + len(block)] == block]

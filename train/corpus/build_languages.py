@@ -111,7 +111,7 @@ def build(packages: Sequence[Listed], out: Path, *, held_out: HeldOut, character
 
 
 def largest_share(sizes: Sequence[int], total: int) -> int:
-    """Return the limit for each of the sizes with which their sum is `total`, or the largest if it is smaller."""
+    """Return the limit that cuts the sum of the sizes to `total`; the largest size if the sum is smaller."""
     left = total
     for number, size in enumerate(sorted(sizes)):
         share = left // (len(sizes) - number)

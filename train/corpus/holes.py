@@ -26,7 +26,7 @@ CHARACTERS_PER_HOLE = 70
 CUT_ANYWHERE = 0.4  # share of cursors inside a word rather than between two
 MOST_CHARACTERS = 80  # longest node
 MOST_IN_BLOCK = 240
-MORE_ROWS = 5  # of a block, beside its first
+MORE_ROWS = 5  # of a block, besides its first
 _PIECE_START = re.compile(r"(?<![\w]) ?\w|[^\w\s]")
 
 Rows = tuple[int, int]  # the first and the last
@@ -47,7 +47,7 @@ def spans_of(
     """Return holes for `text` in order of their start, about one per `CHARACTERS_PER_HOLE` characters.
 
     `text` consists of whole lines of `file` from its offset `at` on; without a `file`, it is all of it. The syntax tree
-    is that of the file: a part of it may be no code by itself, such as PHP without its `<?php`.
+    is that of the file, because a part of it may not be code by itself, such as PHP without its `<?php`.
     """
     breaks = [match.start() for match in re.finditer("\n", text)]
     lines = [0, *(at + 1 for at in breaks)]

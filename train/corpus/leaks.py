@@ -15,7 +15,7 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-COPIED = 0.3  # share of a file's distinctive lines found in held-out text from which it counts as a copy
+COPIED = 0.3  # share of distinctive lines found in held-out text; from this on, a file counts as a copy
 LEAST_LINES = 8  # with fewer distinctive lines, a file may share them by chance
 TELLING_CHARS = 24  # a shorter line is not distinctive
 BENCHMARK_NAMES = 2  # distinct names in a file; one alone may be chance

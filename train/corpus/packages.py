@@ -47,7 +47,7 @@ _CLASSIFIED = {"MIT License": "MIT", "BSD License": "BSD", "Apache Software Lice
 
 @dataclass(frozen=True, slots=True)
 class Licence:
-    """The licence of a package, or "" if it declares none, and what matches the files that are under another one."""
+    """The licence of a package, or "" if it declares none, and a pattern for files under another one."""
 
     name: str
     exceptions: re.Pattern[str] | None = None

@@ -3,8 +3,8 @@
     python -m train.denoiser --run training/denoiser/run --texts training/middles --slots 3000000
 
 Prints a line a minute, and evaluates on held-out texts. SIGTERM and SIGINT save the checkpoint and end the run after
-the step in hand; the same command goes on from there. `--export FILE` writes the weights for serving. Times are of the
-processor, so that pauses do not count.
+the current step; the same command resumes it. `--export FILE` writes the weights for serving. Times are processor time,
+so that pauses do not count.
 """
 
 import argparse
@@ -37,7 +37,7 @@ EVALUATED_TEXTS, EVALUATED_ANCHORS = 80, 12
 
 @dataclass(slots=True)
 class Clock:
-    """Seconds of processor time, divided by the number of threads at work; of the wall where a device does the work."""
+    """Counts seconds of processor time, divided by the number of threads, or of wall time if a device does the work."""
 
     threads: int
     on_device: bool
@@ -87,7 +87,7 @@ def write_served(options: argparse.Namespace) -> None:
 
 
 def train(learner: Learner, run: Run, options: argparse.Namespace, stopping: list[int]) -> None:
-    """Train for the slots or until the time is over or the process is told to stop; then save and evaluate."""
+    """Train until the slots are trained, the time is over or the process is told to stop; then save and evaluate."""
     on_device = options.device != "cpu"
     step, clock = Step(0 if on_device else options.workers), Clock(options.workers, on_device)
     deck = Deck(options.texts, run.progress.dealt, run.progress.steps)
@@ -128,7 +128,7 @@ def some_of(texts: Iterable[Text], count: int) -> list[Text]:
 
 
 def draw(texts: list[Text], options: argparse.Namespace, generator: torch.Generator) -> list[Batch]:
-    """Lay out texts with anchors drawn at random, `options.together` of them in a batch, those of like length."""
+    """Lay out texts with random anchors. A batch has `options.together` texts of similar length."""
     chosen = [(text, anchors_of(text, options.anchors, options.above, generator, short=SHORT)) for text in texts]
     chosen = sorted((pair for pair in chosen if len(pair[1])), key=lambda pair: len(pair[0]))
     parts = [chosen[start : start + options.together] for start in range(0, len(chosen), options.together)]
@@ -164,19 +164,19 @@ def parser() -> argparse.ArgumentParser:
     add("--texts", type=Path, default=Path("training/middles"), help="folder of pieces to learn from")
     add("--held-out", type=Path, default=Path("training/held-out-middles"), help="folder of pieces to evaluate on")
     add("--contexts", type=Path, default=None, help="folder to keep the contexts of texts in")
-    add("--trunk", type=Path, default=None, help="folder of the trunk; the one that would be served by default")
+    add("--trunk", type=Path, default=None, help="folder of the trunk; by default, the one that is served")
     add("--device", default="cpu")
-    add("--workers", type=int, default=2, help="threads, each of which computes texts of its own")
-    add("--first-layer", type=int, default=0, help="at which mask rows enter; 0 without the anchor's state")
-    add("--corpus", type=Path, default=None, help="corpus.jsonl whose frequent tokens are the draft vocabulary")
+    add("--workers", type=int, default=2, help="threads, each with texts of its own")
+    add("--first-layer", type=int, default=0, help="layer at which mask rows enter; 0 without the anchor's state")
+    add("--corpus", type=Path, default=None, help="corpus.jsonl whose frequent tokens become the draft vocabulary")
     add("--begin", type=Path, default=None, metavar="FILE", help="exported weights that a new run begins with")
-    add("--vocabulary", type=Path, default=None, metavar="FILE", help="checkpoint with the draft vocabulary to take")
-    add("--words", type=int, default=WORDS, help="of the draft vocabulary")
-    add("--slots", type=int, default=3_000_000, help="to train; the rate falls until then, or until the time is over")
-    add("--minutes", type=float, default=1e9, help="to train at most")
+    add("--vocabulary", type=Path, default=None, metavar="FILE", help="checkpoint whose draft vocabulary is used")
+    add("--words", type=int, default=WORDS, help="size of the draft vocabulary")
+    add("--slots", type=int, default=3_000_000, help="slots to train; the rate falls until then, or over --minutes")
+    add("--minutes", type=float, default=1e9, help="most minutes to train")
     add("--rate", type=float, default=RATE, help="highest learning rate")
     add("--ce", type=float, default=CE, help="weight of the cross-entropy; the rest is total variation")
-    add("--batch", type=int, default=8, help="texts of a step")
+    add("--batch", type=int, default=8, help="texts in a step")
     add("--together", type=int, default=1, help="texts in one pass")
     add("--anchors", type=int, default=128, help="most anchors in a text's middle")
     add("--above", type=int, default=0, help="most anchors in a text's prompt")

@@ -22,7 +22,7 @@ def block_states(
 ) -> Tensor:
     """Return the normed states [B, A, C, D] of the mask rows behind `anchors` [B, A].
 
-    `weights` are named as in `weights`, in the type of the trunk. Each text of the context has its own anchors.
+    `weights` have the names of `new_weights`, in the trunk's type. Each text of the context has its own anchors.
     """
     config, (count, most) = trunk.config, anchors.shape
     x = weights["mask"].expand(count, most, -1, -1)
@@ -54,7 +54,7 @@ def _attend(
 ) -> Tensor:
     """Attention of rows with `joined` queries, keys and values [N, heads + 2 * kv_heads, hd]. Returns [N, heads * hd].
 
-    `keys_values` are the context's keys and values, `hidden` [B, A, T] is added to the scores with them.
+    `keys_values` are those of the context; `hidden` [B, A, T] is added to the scores of its keys.
     """
     keys, values = keys_values
     groups, size = keys.shape[1], joined.shape[-1]

@@ -1,7 +1,7 @@
-"""Reads the contexts of texts, once for all their blocks, without gradients; and keeps them for the next time.
+"""Reads the context of a text once for all its blocks, without gradients, and keeps it for the next time.
 
 A context of the upper eight layers takes 6 KB a token and is read from disk in no time; reading its text again costs as
-much as learning from 300 slots. Whoever writes texts has read them already, and can keep their contexts.
+much as learning from 300 slots. `train.denoiser.write` reads its texts anyway, and can keep their contexts.
 """
 
 from dataclasses import dataclass, replace

@@ -17,7 +17,7 @@ class Deck:
         self._folder, self.dealt, self._rng = folder, dealt, random.Random(seed)
 
     def texts(self) -> Iterator[Text]:
-        """Yield texts without end. Looks for new pieces after some. Raises TrainingError if there are none at all."""
+        """Yield texts without end. Looks for new pieces now and then. Raises TrainingError if there are none at all."""
         while True:
             paths = pieces_in(self._folder)
             if not paths:

@@ -19,7 +19,7 @@ from train.denoiser.weights import Shape
 def export(run: Run, source: ShardsSource, accepted: Sequence[float], path: Path) -> None:
     """Write the denoiser of the trunk in `source`, as `models.trunk.denoiser` describes it.
 
-    `accepted` are the shares of right proposals by slot where all before them are right, on held-out texts. Inputs are
+    `accepted` are, by slot, the shares of right proposals after only right ones, on held-out texts. Inputs are
     smoothed by the factors of the trunk's own matrices.
     """
     weights = {name: tensor.float().cpu().numpy() for name, tensor in run.weights.items()}

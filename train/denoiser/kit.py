@@ -1,4 +1,4 @@
-"""Packs what a machine with a GPU and nothing else needs to train, in pieces that travel; and takes the results back.
+"""Packs what a bare machine with a GPU needs to train, in small files, and takes the results back.
 
     python -m train.denoiser.kit pack --texts training/middles --out training/gpu \\
         --vocabulary training/denoiser/run/denoiser.safetensors
@@ -6,7 +6,7 @@
     python -m train.denoiser.kit join --parts results --out training/from-gpu
 
 `train` runs there, with torch, numpy and safetensors alone. It trains until the given second after its start and writes
-files of less than 16 MiB, which `join` makes a checkpoint of. Pieces are checked against their SHA-256 sums.
+files of less than 16 MiB, from which `join` makes a checkpoint. Pieces are checked against their SHA-256 sums.
 """
 
 import argparse
@@ -35,7 +35,7 @@ from train.denoiser.weights import Shape
 LARGEST_PART, LARGEST_RESULT = 44 << 20, 15 << 20  # bytes
 SUMS, VOCABULARY = "sums.json", "vocabulary.safetensors"
 NO_LIMIT = 10**9  # slots: the time decides
-RESERVED = 25.0  # seconds before the end that saving takes
+RESERVED = 25.0  # seconds kept at the end for saving
 
 
 def main() -> None:
@@ -60,7 +60,7 @@ def pack(options: argparse.Namespace) -> None:
     }
     members |= {f"trunk/{path.name}": path for path in (folder / "checksums.json", trained / ADAPTER) if path.is_file()}
     for name, source in (("texts", options.texts), ("held-out", options.held_out)):
-        # Pieces of several folders lie in one there, and are still found by how their names begin.
+        # There, pieces of several folders share one. The beginnings of their names still find them.
         members |= {f"{name}/piece-{'-'.join(path.relative_to(source).parts)}": path for path in pieces_in(source)}
     if options.start is not None:
         members[f"start/{CHECKPOINT}"] = options.start / CHECKPOINT
@@ -101,7 +101,7 @@ def train_there(options: argparse.Namespace, rest: list[str], began: float) -> N
 
 
 def join(parts: Path, out: Path) -> None:
-    """Make a checkpoint in `out` of the results in `parts`; its optimiser begins afresh."""
+    """Make a checkpoint in `out` from the results in `parts`; its optimiser begins afresh."""
     content = read_parts(parts)
     stored = load(content)
     size = int.from_bytes(content[:8], "little")
@@ -150,11 +150,11 @@ def _parser() -> argparse.ArgumentParser:
     packing = commands.add_parser("pack")
     packing.add_argument("--texts", type=Path, default=Path("training/middles"))
     packing.add_argument("--held-out", type=Path, default=Path("training/held-out-middles"))
-    packing.add_argument("--trunk", type=Path, default=None, help="folder; that which would be served by default")
-    packing.add_argument("--start", type=Path, default=None, metavar="RUN", help="folder of a checkpoint to go on from")
-    packing.add_argument("--vocabulary", type=Path, default=None, metavar="FILE", help="checkpoint with it")
+    packing.add_argument("--trunk", type=Path, default=None, help="folder of the trunk; by default, the served one")
+    packing.add_argument("--start", type=Path, default=None, metavar="RUN", help="folder of a checkpoint to resume")
+    packing.add_argument("--vocabulary", type=Path, default=None, metavar="FILE", help="checkpoint to take it from")
     packing.add_argument("--out", type=Path, default=Path("training/gpu"))
-    training = commands.add_parser("train", help="further options are those of the trainer")
+    training = commands.add_parser("train", help="also takes the options of the trainer")
     training.add_argument("--parts", type=Path, required=True)
     training.add_argument("--out", type=Path, required=True)
     training.add_argument("--until", type=float, default=480.0, metavar="SECOND", help="after the start of the command")

@@ -1,6 +1,6 @@
-"""The trunk writes many texts at a time, greedily: each in a lane of its own, and a free lane takes the next prompt.
+"""Lets the trunk write many texts at a time, greedily, each in its own lane. A free lane takes the next prompt.
 
-Matrix products are over one row of each lane, so that the weights are read once for all of them.
+A matrix product covers one row of each lane, so that the weights are read once for all of them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,14 +14,14 @@ from infill_engine.models.trunk.network import Attend, Network, forward, normed
 from train.denoiser.context import Context
 from train.denoiser.texts import LIKELIEST, Text
 
-PERIOD, REPEATED = 16, 28  # a text that repeats so few tokens for so long is going round in circles
+PERIOD, REPEATED = 16, 28  # a text that repeats this few tokens for this long is going in circles
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A prompt, and how its middle is led on: where it would end, the next of the `guides` is added, and it goes on.
+    """A prompt, and how its middle is led on: where it would end, the next of the `guides` is added.
 
-    It has at most `most` tokens.
+    The middle has at most `most` tokens.
     """
 
     prompt: list[int]
@@ -39,7 +39,7 @@ class Written:
 
 @dataclass(slots=True)
 class _Lane:
-    """A text while it is written, with the likeliest tokens behind its tokens and their log-probabilities [T, K].
+    """A text while it is written, with the likeliest tokens after each token and their log-probabilities [T, K].
 
     `entered` [T, D] are the states before the layer from which the context is kept.
     """
@@ -53,7 +53,7 @@ class _Lane:
     guided: int = 0
 
     def take(self, likeliest: Tensor, logprobs: Tensor, ends: frozenset[int]) -> None:
-        """Add what is likeliest behind the newest tokens, [N, K], and go on with the best or with a guide."""
+        """Add the likeliest tokens after the newest ones, [N, K], and continue with the best or with a guide."""
         self.likeliest.append(likeliest)
         self.logprobs.append(logprobs)
         best = int(likeliest[-1, 0])
@@ -68,7 +68,7 @@ class _Lane:
         return len(last) == REPEATED and any(last[by:] == last[:-by] for by in range(1, PERIOD + 1))
 
     def text(self) -> Text:
-        """The text without the token that was chosen last, whose successors are not known."""
+        """The text without the last chosen token, whose successors are not known."""
         tokens = torch.tensor([*self.order.prompt, *self.written[:-1]])
         return Text(tokens, len(self.order.prompt), torch.cat(self.likeliest), torch.cat(self.logprobs))
 
@@ -77,7 +77,7 @@ class Writer:
     """Continues prompts with a trunk's `network`, until a token of `ends` that no guide follows.
 
     A prompt and its middle have at most `slots` tokens; an order for more is skipped. Contexts are kept from the layer
-    `keep_from` on, if there is one.
+    `keep_from` on, if it is given.
     """
 
     def __init__(
@@ -126,14 +126,14 @@ class Writer:
         return Context(entered, [(each[0], each[1]) for each in kept])
 
     def _forward(self, tokens: Tensor, positions: Tensor, attend: Attend) -> tuple[Tensor, Tensor]:
-        """Return the states [T, D] of rows behind all layers, and before the layer from which contexts are kept."""
+        """Return the states [T, D] of rows after all layers, and before the layer from which contexts are kept."""
         first = len(self._lower.layers)
         entered = forward(self._lower, self._network.embed(tokens), positions, attend)
         states = forward(self._upper, entered, positions, lambda layer, *rows: attend(first + layer, *rows))
         return states, entered
 
     def _begin(self, number: int, order: Order) -> tuple[Tensor, Tensor]:
-        """Read a prompt into a lane and return what is likeliest behind its tokens."""
+        """Read a prompt into a lane and return the likeliest tokens after each of its tokens."""
         lane = self._lanes[number] = _Lane(order)
         size = len(order.prompt)
 
@@ -173,7 +173,7 @@ class Writer:
         return states
 
     def _likeliest(self, states: Tensor) -> tuple[Tensor, Tensor]:
-        """The likeliest tokens behind states [T, D], and their log-probabilities, each [T, K]."""
+        """The likeliest tokens after states [T, D], and their log-probabilities, each [T, K]."""
         logits = self._network.logits(normed(self._network, states)).float()
         values, likeliest = logits.topk(LIKELIEST, -1)
         return likeliest, values - logits.logsumexp(-1, keepdim=True)

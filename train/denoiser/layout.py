@@ -4,8 +4,8 @@
     real rows         anchor                        predicts token a+1
     mask rows                 1     2     3  …      at these positions; slot j predicts token a+j+1
 
-The target of a slot is the trunk's own choice, known as long as the text went the trunk's way from the anchor on. Where
-the text went another way, the trunk's choice is still a target, and the slots behind it have none.
+The target of a slot is the trunk's own choice, known as long as the text follows these choices from the anchor on. At
+the first token that differs, the trunk's choice is still the target. The slots behind it have none.
 """
 
 from collections.abc import Sequence
@@ -49,8 +49,8 @@ class Batch:
 def anchors_of(text: Text, most: int, above: int, generator: torch.Generator, *, short: float = 1.0) -> Tensor:
     """Draw up to `most` anchors in the middle and up to `above` in the prompt, in order. Every one has a target.
 
-    Of the anchors with targets for less than half of their slots, only the share `short` is drawn: their rows cost as
-    much as others.
+    Of the anchors with targets for less than half of their slots, only the share `short` is drawn, because their
+    rows cost as much as others.
     """
     known = known_slots(text, torch.arange(len(text) - 1)).sum(1)
     kept = torch.rand(len(known), generator=generator) < short
@@ -63,7 +63,7 @@ def anchors_of(text: Text, most: int, above: int, generator: torch.Generator, *,
 
 def known_slots(text: Text, anchors: Tensor, slots: int = SLOTS) -> Tensor:
     """Whether the slots behind `anchors` [A] have a target, [A, slots]."""
-    goes_on = torch.zeros(len(text) + slots, dtype=torch.bool)  # the text is where the trunk would go
+    goes_on = torch.zeros(len(text) + slots, dtype=torch.bool)  # where the text follows the trunk's choice
     goes_on[: len(text) - 1] = text.tokens[1:] == text.likeliest[:-1, 0]
     return goes_on[anchors[:, None] + torch.arange(slots)].cumprod(1).bool()
 

@@ -26,7 +26,7 @@ from train.denoiser.weights import Shape
 
 @dataclass(frozen=True, slots=True)
 class Learner:
-    """What stays while a denoiser is trained. `reader` reads the contexts; `head` [W, D] has the words."""
+    """What stays fixed while a denoiser is trained. `reader` reads the contexts; `head` [W, D] has the words."""
 
     trunk: FrozenTrunk
     reader: Network
@@ -49,7 +49,7 @@ class Learner:
         return context
 
     def working(self, weights: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Return copies of trained weights in the trunk's type, which gradients are computed for."""
+        """Return copies of trained weights in the trunk's type, for which gradients are computed."""
         dtype = self.trunk.norm.dtype
         return {name: tensor.detach().to(dtype).requires_grad_(name not in SHARED) for name, tensor in weights.items()}
 

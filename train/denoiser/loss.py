@@ -1,7 +1,7 @@
 """The head over the draft vocabulary, the losses of its logits, and their gradients, in closed form and row by row.
 
-Logits are made for a few rows at a time and are never kept: the gradient of the loss with respect to them is known at
-once, so the products that follow from it come right behind.
+Logits are computed for a few rows at a time and never kept. The gradient of the loss with respect to them is known at
+once, so the products that need it follow immediately.
 
     loss = ce * -log p(target) + (1 - ce) * TV(p, q)
 
@@ -59,7 +59,7 @@ def score(
 ) -> tuple[Scored, Tensor | None]:
     """Score normed states [N, D] with a head [W, D] and the weights named SHARED, all in one type.
 
-    With `gradients`, adds those of SHARED to it, in float32, and returns that of the states beside the scores.
+    With `gradients`, adds those of SHARED to it, in float32, and also returns that of the states.
     """
     scores, of_states = [], []
     for start in range(0, len(states), ROWS):

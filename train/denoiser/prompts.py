@@ -1,7 +1,7 @@
 """Draws fill-in-the-middle prompts from files of code, as an editor would ask for them.
 
 Some holes are those that the adapter was trained on. Most are longer: several whole lines, from the cursor on. Where
-the trunk ends its text early, it is led on by the first words of the lines that were taken out.
+the trunk ends its text early, the first words of the removed lines lead it on.
 """
 
 import random
@@ -19,9 +19,9 @@ _GUIDE = re.compile(r"\n\s*(?:\w+|\S)")
 
 @dataclass(frozen=True, slots=True)
 class PromptSettings:
-    """Sizes in characters, but for `middle`.
+    """Sizes in characters, except for `middle`.
 
-    `own_kinds` is the share of holes that `corpus.holes` draws; the others take out `rows` whole lines. `no_suffix` is
+    `own_kinds` is the share of holes that `corpus.holes` draws; the others remove `rows` whole lines. `no_suffix` is
     the share of prompts without text to the right, where nothing follows on the hole's last line.
     """
 
@@ -38,7 +38,7 @@ class PromptSettings:
 def draw_order(
     file: File, vocabulary: TrunkVocabulary, heads: Heads, settings: PromptSettings, rng: random.Random
 ) -> Order | None:
-    """Return a prompt for a hole in `file`, with what the middle is led on by. None if the file has no such hole."""
+    """Return a prompt for a hole in `file`, with the guides of its middle; None if the file has no such hole."""
     text = file.text
     own = rng.random() < settings.own_kinds
     hole = _span(file, settings, rng) if own else _rows(text, settings, rng)
@@ -61,7 +61,7 @@ def draw_order(
 
 
 def guides_of(hole: str) -> list[str]:
-    """Return the beginnings of a hole's lines but the first: the line break, the indentation and the first word."""
+    """Return the beginnings of a hole's lines except the first: the line break, the indentation and the first word."""
     return [match.group() for match in _GUIDE.finditer(hole)]
 
 

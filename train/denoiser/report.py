@@ -11,7 +11,7 @@ from train.denoiser.loss import Scored
 
 
 class Tally:
-    """Counts right proposals by slot, and those that the search would accept: with all slots before them right."""
+    """Counts right proposals by slot, and those that the search would accept, with all slots before them right."""
 
     def __init__(self, slots: int = SLOTS) -> None:
         self._slots = slots
@@ -50,7 +50,7 @@ class Tally:
     def tokens(self) -> float:
         """Tokens of a verify pass: the anchor's own, and the proposals that are accepted in a row on average.
 
-        A block behind which the text ends, or goes another way, counts as far as it goes (Kaplan and Meier, 1958).
+        A block whose text ends early, or goes another way, counts as far as it goes (Kaplan and Meier, 1958).
         """
         return tokens_of(self.accepted)
 
@@ -70,9 +70,9 @@ class Recent:
             self.tally.add(scored.right, rows, scored.losses)
 
     def line(self, wall: float) -> str:
-        """Return the report's line. `wall` are the seconds of the wall since the last one."""
+        """Return the report's line. `wall` is the wall time in seconds since the last one."""
         return (
-            f"{self.slots / self.seconds:.0f} slots/s, {self.slots / wall:.0f} by the wall · loss "
+            f"{self.slots / self.seconds:.0f} slots/s, {self.slots / wall:.0f} by wall time · loss "
             f"{shown(self.tally.losses)} · right {shown(self.tally.right)} · {self.tally.tokens:.3f} tokens"
         )
 

@@ -18,7 +18,7 @@ from train.denoiser.vocabulary import Words, draft_vocabulary, read_vocabulary
 from train.denoiser.weights import Shape, new_weights
 
 READ_ROWS = 256  # about as many as a text has
-EVERY = 2  # of so many files of a corpus, one is counted
+EVERY = 2  # one in this many files of a corpus is counted
 
 
 def open_learner(options: argparse.Namespace) -> tuple[Learner, Run]:
@@ -65,7 +65,7 @@ def _corpus(path: Path, trunk: Path) -> Iterator[Tensor]:
 
 
 def folders_of(folder: Path | None) -> tuple[Path, Path]:
-    """The trunk's folder and its adapter's; a folder that is named has both."""
+    """Return the folders of the trunk and of its adapter; a given folder has both."""
     if folder is not None:
         return folder, folder
     from infill_engine.models.registry import folder_of, trained_folder  # needs more than torch

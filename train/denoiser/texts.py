@@ -1,8 +1,8 @@
 """Texts to train on, and the pieces in which they are stored.
 
-A text is a prompt and the middle that the trunk wrote for it, greedily. Middles would be short, for the adapter has
-learned short ones; so where the trunk ends, the first word of the original's next line is added, and it goes on. A
-piece is a safetensors file of some hundred texts.
+A text is a prompt and the middle that the trunk wrote for it, greedily. The adapter has learned short
+middles. So where the trunk would end one, the first word of the original's next line is added, and it goes on. A piece
+is a safetensors file of a few hundred texts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,15 +20,15 @@ LIKELIEST = 12  # tokens of each position whose log-probabilities are kept
 class Text:
     """A prompt and a middle: `tokens` [T], of which the middle begins at `start`.
 
-    `likeliest` [T, K] are the tokens that the trunk holds likeliest behind each token, the likeliest first, and
-    `logprobs` [T, K] their log-probabilities in nats. The last row says how the text would go on.
+    `likeliest` [T, K] are the likeliest tokens after each token by the trunk, best first, and `logprobs` [T, K] their
+    log-probabilities in nats. The last row says how the text would go on.
     """
 
     tokens: Tensor
     start: int
     likeliest: Tensor
     logprobs: Tensor
-    name: str = ""  # of its piece in the folder, and its number there
+    name: str = ""  # its piece in the folder, and its number in that
 
     def __len__(self) -> int:
         return len(self.tokens)

@@ -17,7 +17,7 @@ WORDS = 32_768
 def draft_vocabulary(texts: Iterable[Tensor], size: int, words: int = WORDS) -> Tensor:
     """Return the tokens, of a vocabulary of `size`, that are most frequent in texts, sorted: [min(words, size)].
 
-    Tokens that no text has come in the order of their ids, which is that of their merges: the frequent ones first.
+    Tokens that occur in no text follow in the order of their ids, which is that of their merges: frequent ones first.
     """
     counts = torch.zeros(size)
     for tokens in texts:

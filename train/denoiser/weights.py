@@ -6,7 +6,7 @@ layers.{i}.out.weight   [D, query_size]
 mask                    [C, D]      what a slot's row begins with
 entry                   [C, D, D]   unless mask rows enter at layer 0: of the anchor's normed state, added to `mask`
                                     and to the anchor's state itself
-markov.before           [N + 1, R]  by the token before, as an index of `vocabulary`; N for all others
+markov.before           [N + 1, R]  by the previous token, an index into `vocabulary`; N for all others
 markov.after            [N, R]      the bias of a token's logit is the product of both
 confidence.weight       [D + 1]     of the normed state, and of the log-probability of the slot's choice
 confidence.bias         [C]
@@ -25,7 +25,7 @@ RANK = 128
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a denoiser looks like. Mask rows enter at `first_layer`, at 0 without the anchor's state."""
+    """The shape of a denoiser. Mask rows enter at `first_layer`; at 0, they enter without the anchor's state."""
 
     first_layer: int
     slots: int = SLOTS
@@ -33,7 +33,7 @@ class Shape:
 
 
 def new_weights(trunk: FrozenTrunk, shape: Shape, words: int, seed: int = 0) -> dict[str, Tensor]:
-    """Return the weights before training, in float32, for a draft vocabulary of so many words."""
+    """Return the weights before training, in float32, for a draft vocabulary of `words` words."""
     generator = torch.Generator().manual_seed(seed)
     dim = trunk.config.dim
     made: dict[str, Tensor] = {}

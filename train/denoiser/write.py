@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def save(options: argparse.Namespace, number: int, batch: list[Written]) -> None:
-    """Write a piece, and first the contexts of its texts if they are kept, by the names that the trainer gives them."""
+    """Write the contexts of texts, if they are kept, under the names that the trainer uses; then write the piece."""
     path = options.out / f"piece-{number:04}.safetensors"
     for place, written in enumerate(batch):
         if written.context is not None:
@@ -126,9 +126,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--out", type=Path, default=Path("training/middles"), help="folder of the pieces")
     add("--contexts", type=Path, default=None, help="folder to keep contexts in, for a trainer with the same option")
     add("--keep-from", type=int, default=16, metavar="LAYER", help="at which mask rows enter")
-    add("--tokens", type=int, default=430_000, help="of all middles in the folder")
-    add("--texts", type=int, default=200, help="in a piece")
-    add("--lanes", type=int, default=48, help="texts that are written at a time")
+    add("--tokens", type=int, default=430_000, help="tokens of all middles in the folder")
+    add("--texts", type=int, default=200, help="texts in a piece")
+    add("--lanes", type=int, default=48, help="texts written at a time")
     add("--slots", type=int, default=720, help="most tokens of a prompt and its middle")
     add("--snippets", type=float, default=0.15, help="share of the prompts with snippets of their package in front")
     add("--threads", type=int, default=1, help="more are slower beside other work: run two processes with two folders")

@@ -32,7 +32,7 @@ from train.trunk.run_folder import restore, save
 
 ROWS = 64  # of the soft prompt
 RATE = 5e-3
-FASTER = 8.0  # times the learning rate, for keys: they are so much larger than values
+FASTER = 8.0  # times the learning rate for keys, which are much larger than values
 
 
 def main() -> None:
@@ -64,7 +64,7 @@ class Training:
 
     @classmethod
     def open(cls, learner: Learner, options: argparse.Namespace) -> "Training":
-        """Go on with the run's checkpoint, or begin with the keys and values of a patch."""
+        """Resume the run's checkpoint, or begin with the keys and values of a patch."""
         laid = Examples(options.histories / "train.jsonl", learner.vocabulary, 3).laid()
         tokens = next(each.ids[:ROWS] for each in laid if len(each.ids) >= ROWS)
         made = new_soft_prompt(learner.trunk, tokens)
@@ -128,7 +128,7 @@ def _parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="python -m train.next_edits", description="Train the soft prompt.")
     add = made.add_argument
     add("--run", type=Path, default=Path("training/next-edits/run"), help="folder of the checkpoint")
-    add("--histories", type=Path, default=Path("training/histories"), help="what bench.edits.histories made")
+    add("--histories", type=Path, default=Path("training/histories"), help="folder that bench.edits.histories wrote")
     add("--minutes", type=float, default=60.0)
     add("--examples", type=int, default=100_000, help="the rate falls until then, or until the time is over")
     add("--rate", type=float, default=RATE)

@@ -1,4 +1,4 @@
-"""Reads examples of next edits and lays out one region of each: around its next edit, or around others."""
+"""Reads examples of next edits and lays out one region of each: around its next edit, or elsewhere."""
 
 import json
 import random
@@ -13,12 +13,12 @@ from infill_engine.sampling.trunk.diff_prompt import diff_prompt
 from infill_engine.types import InfillRequest, PastEdit
 from train.next_edits.layout import Laid, LineChange, changes_in, lay_out
 
-OTHER_REGION = 0.25  # of the examples with an edit, so many show a region that the edit is not in
-FINISHED = 0.6  # of the examples without one are used
+OTHER_REGION = 0.25  # share of the examples with an edit that show a region without it
+FINISHED = 0.6  # share of the examples without an edit that are used
 
 
 class Examples:
-    """The examples of a file of JSON lines, in a random order that starts again behind the last one."""
+    """The examples of a file of JSON lines, in a random order that starts again after the last one."""
 
     def __init__(self, path: Path, vocabulary: TrunkVocabulary, seed: int) -> None:
         self._path, self._vocabulary, self._rng = path, vocabulary, random.Random(seed)
@@ -82,7 +82,7 @@ def _history(example: dict[str, Any]) -> list[PastEdit]:
 
 
 def _hunks(example: dict[str, Any]) -> Iterator[tuple[int, list[str], list[str]]]:
-    """Yield the edits to come, with rows that count in the text as it is."""
+    """Yield the edits to come, with rows of the current text."""
     grown = 0
     for hunk in example["rest"]:
         old, new = hunk["old"].splitlines(), hunk["new"].splitlines()

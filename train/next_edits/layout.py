@@ -3,7 +3,8 @@
     prompt │ unchanged lines of the region          predicts at the beginning of each line whether it changes
                        └ -old +new …                a branch for a change: sees the lines above it, not those below
 
-That is what the product asks (`infill_engine.sampling.trunk.rewriting`): first the lines as they are, then the change.
+The product asks in the same order (`infill_engine.sampling.trunk.rewriting`): first the lines as they are, then the
+change.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +24,7 @@ MOST_LINES = 6  # removed or inserted
 
 @dataclass(frozen=True, slots=True)
 class LineChange:
-    """Lines of a region that become others: `removed` lines from number `line` on become `inserted`."""
+    """A replacement in a region: `removed` lines from number `line` on become `inserted`."""
 
     line: int
     removed: int
@@ -44,7 +45,7 @@ class Laid:
     starts: Tensor  # [S]
     signs: Tensor  # [S]
     changed: Tensor  # [S]
-    first_starts: int  # how many of the starts are of the unchanged lines
+    first_starts: int  # how many of the starts belong to the unchanged lines
     rows: Tensor  # [N]
     tokens: Tensor  # [N]
 
@@ -70,7 +71,7 @@ class _Rows:
         return parent
 
     def decide(self, row: int, sign: int, *, changed: bool) -> None:
-        """Learn what the line behind a row begins with."""
+        """Learn what the line after a row begins with."""
         self.starts.append(row)
         self.signs.append(sign)
         self.changed.append(changed)
@@ -146,7 +147,7 @@ def changes_in(
 ) -> Iterator[LineChange]:
     """Yield the changes that lie in a prompt's lines, the first of which is row `first` of the text.
 
-    Hunks are a row, its old lines and its new lines.
+    A hunk is a row, the old lines there, and the new ones.
     """
     for row, old, new in hunks:
         line = row - first

@@ -13,7 +13,7 @@ from train.next_edits.layout import KEEP, SIGNS, Laid
 from train.next_edits.network import states_of
 
 SIGN_WEIGHT, CHANGED_WEIGHT, TOKEN_WEIGHT = 1.0, 2.0, 0.5
-SCALE = 16.0  # losses of about so many rows are one example's
+SCALE = 16.0  # an example has the losses of about this many rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def _scores(laid: Laid, groups: Tensor, signs: Tensor, tokens: Tensor, choices: 
 
 
 def summary(scores: Sequence[Scores]) -> str:
-    """Return the mean losses, and the shares of changes that are found first and written rightly."""
+    """Return the mean losses, and the shares of changes that are found first and written correctly."""
 
     def mean(pairs: Sequence[tuple[float, int]]) -> float:
         return sum(pair[0] for pair in pairs) / max(1, sum(pair[1] for pair in pairs))

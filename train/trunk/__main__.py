@@ -5,9 +5,8 @@
     python -m train.trunk --run training/more --start infill_engine/weights/trunk --rate 2e-4
     python -m train.trunk --run training/fim --export infill_engine/weights/trunk
 
-Reads files from the corpus (`python -m train.corpus.build`), draws windows with holes, and trains on
-the holes' texts. Prints losses on windows of the calibration packages, which are never trained on, and writes them to
-log.jsonl.
+Reads files from the corpus (`python -m train.corpus.build`), draws windows with holes, and trains on the holes'
+texts. Prints losses on windows of the calibration packages, which are never trained on, and writes them to log.jsonl.
 """
 
 import argparse
@@ -37,7 +36,7 @@ from train.trunk.network import TrainedTrunk
 from train.trunk.snippets import File, Heads
 
 RATE, WARMUP_STEPS, LEAST_RATE = 4e-4, 20, 0.02
-MULTIPLIED_ROWS = 2048  # by a matrix at once, approximately
+MULTIPLIED_ROWS = 2048  # rows multiplied by a matrix at once, approximately
 WINDOWS = 2  # per step, by default
 LARGEST_SHARE = 30_000  # characters of a file that count when files are drawn, so that huge files do not dominate
 EVALUATED_WINDOWS, EVALUATED_HOLES = 16, 10
@@ -216,16 +215,16 @@ def _parser() -> argparse.ArgumentParser:
     add("--run", type=Path, default=Path("training/fim"), help="folder of the checkpoint and the log")
     add("--corpus", type=Path, default=Path("training/corpus/corpus.jsonl"))
     add("--heldout", type=Path, default=Path("training/calibration/corpus.jsonl"), help="texts to evaluate on")
-    add("--trunk", type=Path, default=None, help="folder of the trunk; the one that would be served by default")
+    add("--trunk", type=Path, default=None, help="folder of the trunk; by default, the one that is served")
     add("--start", type=Path, default=None, metavar="FOLDER", help="of the adapter that a new run starts from")
     add("--minutes", type=float, default=60.0)
     add("--rate", type=float, default=RATE, help="learning rate")
-    add("--windows", type=int, default=WINDOWS, help="per step; each has up to 16 holes")
+    add("--windows", type=int, default=WINDOWS, help="windows in a step, each with up to 16 holes")
     add("--decay", action="store_true", help="let the learning rate fall to zero over these minutes")
     add("--rank", type=int, default=32)
     add("--snippets", type=float, default=WITH_SNIPPETS, metavar="SHARE", help="of the windows with snippets in front")
     add("--export", type=Path, default=None, metavar="FOLDER", help="write the adapter there and train nothing")
-    add("--export-rank", type=int, default=16, help="of the adapter that is written")
+    add("--export-rank", type=int, default=16, help="rank of the written adapter")
     return parser
 
 

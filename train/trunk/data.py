@@ -81,7 +81,7 @@ def draw_window(
 ) -> Window | None:
     """Draw a window with holes from `text`. Returns None if it has no usable holes.
 
-    The first hole drawn decides on the head.
+    The first hole drawn determines the head.
     """
     start = rng.randrange(max(1, len(text) - settings.window_chars // 2))
     start = text.rfind("\n", 0, start) + 1

@@ -34,7 +34,7 @@ class File:
 class Heads:
     """Builds the heads of a corpus's windows. `with_snippets` is the share of windows with snippets.
 
-    Of the other windows, half have no path either, so that prompts of files without a project are learned, too.
+    Half of the other windows have no path either, so that prompts of files without a project are learned, too.
     """
 
     def __init__(self, files: Sequence[File], vocabulary: TrunkVocabulary, with_snippets: float) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from infill_engine.models.trunk.denoiser import Floats, Ints
 from infill_engine.models.trunk.slots import SLOTS, TEXTS
 
-LEAST_FREE = 64  # slots that a new request should find; if there are fewer, everything is forgotten
+LEAST_FREE = 64  # free slots that a new request should find; with fewer, everything is forgotten
 Path = tuple[int, ...]  # the tokens of a text from the end of the prompt on
 
 

@@ -12,9 +12,9 @@ The file has, with C slots, D dimensions, W words of the draft vocabulary, and a
 
     layers.{i}.{qkv,out}.{codes,scales}    int8 [N, K], float16 [N, 1], from `first_layer` on
     layers.{i}.{bias,attention_norm}       float32, of these matrices and of their input
-    entry.{codes,scales}                   of the anchor's normed state, [C * D, D]; added to `mask` and to its state
+    entry.{codes,scales}                   [C * D, D], times the anchor's normed state; added to `mask` and to the state
     mask                                   float32 [C, D]
-    markov.{before,after}.{codes,scales}   [W + 1, R] by the token before, W for one outside; [W, R]
+    markov.{before,after}.{codes,scales}   [W + 1, R] by the previous token, W for one outside; [W, R]
     confidence.{weight,bias}               float32 [D + 1] and [C]
     confidence.reached                     float32 [C], the share of held-out blocks that are right up to a slot
     vocabulary                             int32 [W], the tokens that can be proposed, in order
@@ -34,7 +34,7 @@ from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.files.shards import Arrays, map_shard, recipe_of
 
 DENOISER = "denoiser.safetensors"
-SMALL_HEAD = 0.5  # of the cost of a row in the upper layers, measured on two cores
+SMALL_HEAD = 0.5  # cost of a mask row, as a share of a row's in the upper layers; measured on two cores
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
@@ -42,7 +42,7 @@ Ints = NDArray[np.int64]
 @dataclass(frozen=True, slots=True)
 class Denoised:
     """What M mask rows propose, block by block: the likeliest words [M, K] of the draft vocabulary and their
-    log-probabilities in nats, before the Markov head, and their share [M] in the logits of the confidence head.
+    log-probabilities in nats, before the Markov head, and their contribution [M] to the logits of the confidence head.
     """
 
     words: Ints
@@ -66,7 +66,7 @@ class Denoiser:
             raise ModelDamagedError(f"the denoiser has no {error}") from error
         if found != wanted or arrays["mask"].shape[1:] != (config.dim,) or self.vocabulary[-1] >= config.vocabulary:
             raise ModelDamagedError("the denoiser does not fit this model")
-        self.mask_share = SMALL_HEAD * len(layers) / config.layers  # of a row's cost, for a mask row
+        self.mask_share = SMALL_HEAD * len(layers) / config.layers  # cost of a mask row, as a share of a row's
         self._word = np.full(config.vocabulary, len(self.vocabulary))
         self._word[self.vocabulary] = np.arange(len(self.vocabulary))
 
@@ -74,7 +74,7 @@ class Denoiser:
     def load(cls, folder: Path, config: TrunkConfig, made_for: str) -> "Denoiser | None":
         """Return the denoiser in a folder; None if there is no file. Raises ModelDamagedError.
 
-        `made_for` tells the trunk apart that mask rows can be computed with.
+        `made_for` identifies the trunk that the mask rows belong to.
         """
         path = folder / DENOISER
         if not path.is_file():

@@ -31,7 +31,7 @@ from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.denoiser import Denoiser
 
 BLOCKS = "likeliest_of_blocks"
-BLOCK = 128  # tokens of the vocabulary whose largest log-probability is computed too, to find the likeliest ones
+BLOCK = 128  # tokens of the vocabulary in a block; the largest values of the blocks lead to the likeliest tokens
 UNSEEN = np.finfo(np.float32).min / 2  # twice this is still finite
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -53,7 +53,7 @@ def compile_graph(model: ov.Model, threads: int) -> ov.CompiledModel:
 
 
 def _width(model: ov.Model) -> int:
-    """Return the size of a row: it is rounded with a single scale."""
+    """Return the size of a row, so that each row is rounded with a single scale."""
     return int(model.get_rt_info(["width"]).astype(int))
 
 

@@ -1,4 +1,4 @@
-"""The matrices of a layer as the backends multiply with them: with the adapter merged in, and with smoothed inputs."""
+"""A layer's matrices as the backends use them: with the adapter merged in, and with smoothed inputs."""
 
 from dataclasses import dataclass, field
 
@@ -15,7 +15,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class MergedLayer:
-    """One decoder layer in float32. `qkv` and `gate_up` are several matrices, one below the other."""
+    """One decoder layer in float32. `qkv` and `gate_up` are several matrices, stacked."""
 
     attention_norm: Floats  # [D]
     mlp_norm: Floats  # [D]

@@ -17,7 +17,7 @@ from infill_engine.settings import WindowSettings
 WINDOW = WindowSettings(prefix_chars=1600, suffix_chars=500, project_text=True)
 PART = 64  # rows that are read at once while idle
 BEFORE = -1  # stands for the end of the prompt among the tokens of a pass
-CACHES = 4  # prompts that are kept: two windows, what is read anew in one of them, and one brief visit elsewhere
+CACHES = 4  # prompts that are kept: of two editor windows, of a new reading in one, and of a brief visit elsewhere
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class Expected:
     """What a model predicts after some tokens: log-probabilities [T, V] and the likeliest tokens [T, K], best first.
 
     `slots` hold the tokens' keys. With `behind_prompt` the first row is the prediction after the prompt itself.
-    `denoised` are the mask rows of the pass's blocks.
+    `denoised` is what the pass's blocks propose.
     """
 
     logprobs: Floats
@@ -88,7 +88,7 @@ class TrunkModel:
         return self.backend.denoiser if self.denoises else None
 
     def size_of(self, rows: int, masks: int) -> int:
-        """Return how many rows cost as much as these and some mask rows."""
+        """Return how many rows cost as much as `rows` rows and `masks` mask rows."""
         return rows + (ceil(masks * self.denoiser.mask_share) if self.denoiser else 0)
 
     def prompt(self, prefix: str, suffix: str, head: tuple[int, ...] = ()) -> Prompt:
@@ -100,9 +100,9 @@ class TrunkModel:
     ) -> Job[ReadPrompt]:
         """Read the new part of a prompt.
 
-        Reads `part` rows at a time, or `large_part` while many are left; the last part waits for the next pass. What
-        was read when time runs out is kept. If `hurried`, a cached prompt with another head is used if that leaves less
-        to read.
+        Reads `part` rows at a time, or `large_part` while many are left; the last part waits for the next pass. If
+        time runs out, what has been read is kept. If `hurried`, a cached prompt with another head is used if that
+        leaves less to read.
         """
         prompt, cache = self._kept_for(prompt) if hurried else (prompt, self._cache_to_read(prompt))
         if self._is_served_by_others(prompt, cache):
@@ -113,7 +113,7 @@ class TrunkModel:
     def read_separately(self, prompt: Prompt, *, part: int) -> Job[ReadPrompt]:
         """Read the prompt of a next edit behind the soft prompt, if there is one.
 
-        It has a buffer of its own, so that it takes no completion's place.
+        It has a buffer of its own, so that it replaces no completion's prompt.
         """
         cache = self._separate = self._separate or PromptCache(self.backend)
         if self.soft_prompt is not None:
@@ -130,7 +130,7 @@ class TrunkModel:
         return min(rows, default=len(prompt.tokens))
 
     def after(self, reading: ReadPrompt) -> Prediction:
-        """Return the prediction after the prompt. One pass over what waits, if anything does."""
+        """Return the prediction after the prompt. Runs one pass over the waiting rows, if there are any."""
         if reading.waiting:
             self.logprobs(reading, (), (), ())
         found = reading.continuations.get(())
@@ -147,9 +147,9 @@ class TrunkModel:
         self._caches, self._separate = [], None
 
     def separate_pass(self) -> Callable[[int], None]:
-        """Return a function that runs a pass over so many tokens in a buffer of its own. No prompt is forgotten.
+        """Return a function that runs a pass over a number of tokens in a buffer of its own. No prompt is forgotten.
 
-        Such a pass costs what one after a prompt of any length costs.
+        Such a pass costs as much as one after a prompt of any length.
         """
         cache = PromptCache(self.backend)
 
@@ -188,9 +188,9 @@ class TrunkModel:
         return Expected(found.logprobs, found.tokens, slots, bool(waiting), found.denoised)
 
     def _kept_for(self, prompt: Prompt) -> tuple[Prompt, PromptCache]:
-        """A prompt, with the head of the cache that leaves the least to read.
+        """Return the prompt with the head of the cache that leaves the least to read, and that cache.
 
-        Among equals, it is one whose suffix is up to date, and then the most recently used.
+        Among equals, a cache whose suffix is up to date wins, then the most recently used one.
         """
 
         def cost(each: tuple[Prompt, PromptCache]) -> tuple[int, bool]:
@@ -209,7 +209,7 @@ class TrunkModel:
         return any(other.waits_for(replace(prompt, head=other.head)) <= HURRIED_ROWS for other in others)
 
     def _cache_to_read(self, prompt: Prompt) -> PromptCache:
-        """The cache for a prompt that nobody waits for: none with an outdated suffix, because it serves until then."""
+        """Return a cache for a prompt that nobody waits for. One with an outdated suffix is left to serve meanwhile."""
         serving = self._cache_for(prompt)
         if not serving.has_outdated_suffix_for(prompt):
             return serving
@@ -238,7 +238,7 @@ class TrunkModel:
         return shared - head > len(prompt.prefix) // 4 or 2 * shared >= len(cache.held.tokens)
 
     def _used_last(self, cache: PromptCache) -> None:
-        """Keep the predictions after one prompt only: those after a full buffer of texts take 70 MB."""
+        """Mark a cache as the last one used. Only it keeps its predictions: a full buffer of them takes 70 MB."""
         others = [other for other in self._caches if other is not cache]
         for other in others:
             other.continuations.clear()

@@ -53,7 +53,7 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A file in the cache, and the name of the model that it is of."""
+    """A file in the cache, and the name of its model."""
 
     model: str
     path: Path
@@ -97,10 +97,10 @@ def _recipe(source: Source) -> str:
 
 
 def _intact(cache: Path, start: str) -> Path | None:
-    """Return the file whose name begins like this, if there is one; a damaged one is deleted."""
+    """Return the file whose name begins with `start`, if there is one; a damaged one is deleted."""
     for path in cache.glob(f"{start}-*{SUFFIX}"):
         with suppress(OSError, ValueError):  # an empty file cannot be mapped
-            # At once, without the interpreter's lock: other threads are busy, and every chunk would wait for it.
+            # One call hashes all of it without the interpreter's lock, for which every chunk would have to wait.
             with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
                 digest = hashlib.sha256(data).hexdigest()
             if path.stem == f"{start}-{digest}":
@@ -110,7 +110,7 @@ def _intact(cache: Path, start: str) -> Path | None:
 
 
 def _keep(cache: Path, name: str, recipe: str, merged: MergedWeights, report: Report) -> Path:
-    """Prepare the weights and write them, in place of those of the model's other recipes. Raises OSError."""
+    """Prepare the weights and write them, in place of the model's files of other recipes. Raises OSError."""
     cache.mkdir(parents=True, exist_ok=True)
     unfinished = cache / f"{os.getpid()}-{get_ident()}.unfinished"  # two engines may prepare at once
     try:
@@ -129,7 +129,7 @@ def _keep(cache: Path, name: str, recipe: str, merged: MergedWeights, report: Re
 
 
 def _prepare(merged: MergedWeights, report: Report) -> Iterator[Arrays]:
-    """Yield the arrays, a layer at a time: of a large model, only a few layers are in memory."""
+    """Yield the arrays, a layer at a time, so that only a few layers of a large model are in memory."""
     config, weights = merged.config, merged.weights
 
     def layer(number: int) -> Arrays:
@@ -152,7 +152,7 @@ def _prepare(merged: MergedWeights, report: Report) -> Iterator[Arrays]:
 
 
 def _in_order(pool: ThreadPoolExecutor, make: Callable[[int], Arrays], count: int) -> Iterator[Arrays]:
-    """Yield what is made of each number below `count`; never more at once than there are threads."""
+    """Yield `make` of each number below `count`, in order, and make no more at once than there are threads."""
     waiting: deque[Future[Arrays]] = deque()
     for number in range(count):
         waiting.append(pool.submit(make, number))

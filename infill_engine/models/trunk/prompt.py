@@ -95,7 +95,7 @@ def build_head(vocabulary: TrunkVocabulary, path: str, snippets: Sequence[Snippe
 
 
 def fitting(vocabulary: TrunkVocabulary, snippets: Sequence[Snippet]) -> tuple[Snippet, ...]:
-    """As many of `snippets`, given best first, as fit. Skips a snippet that is too long."""
+    """Return as many of `snippets`, best first, as fit. Skips a snippet that is too long."""
     taken: list[Snippet] = []
     left = SNIPPET_TOKENS
     for snippet in snippets:

@@ -18,7 +18,7 @@ from infill_engine.models.trunk.soft_prompt import SoftPrompt
 from infill_engine.text.sequences import common_prefix
 
 NOTHING = Prompt((), (), ())
-HURRIED_ROWS = 32  # rows that a request may have the time to read itself
+HURRIED_ROWS = 32  # rows that a request may have time to read itself
 
 
 class PromptCache:
@@ -79,7 +79,7 @@ class PromptCache:
 
         As long as more than HURRIED_ROWS rows are left, a part has up to `large_part` rows: a request that comes in
         between has no time to read the rest, so it does not matter how long it waits. Call `hold` once the last part
-        has been run. What was read when time runs out is kept. If `hurried`, a suffix that has not seen the newest
+        has been run. If time runs out, what has been read is kept. If `hurried`, a suffix that has not seen the newest
         lines is used as it is. Nothing waits if what follows the prompt is known already.
         """
         self._advance_to(prompt)
@@ -94,11 +94,11 @@ class PromptCache:
         return prompt_rows(prompt, waiting)
 
     def run(self, rows: Rows, first: int, blocks: Blocks = NO_BLOCKS) -> Likely:
-        """One pass over rows and blocks behind them; the predictions from row `first` on."""
+        """Run one pass over rows and blocks behind them. Returns the predictions from row `first` on."""
         return self._backend.run(self._buffer, rows, first, blocks)
 
     def _advance_to(self, prompt: Prompt) -> None:
-        """Make the beginning of a text part of the prompt, if that is what `prompt` adds and it has been read."""
+        """If `prompt` only adds the beginning of a text that has been read, make that part of the held prompt."""
         held = self.held
         same = (self.head, held.prefix, held.suffix) == (prompt.head, prompt.prefix, prompt.suffix)
         if not same or prompt.middle[: len(held.middle)] != held.middle:

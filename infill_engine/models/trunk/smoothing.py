@@ -55,7 +55,7 @@ class Smoothing:
 
 
 def _root_mean_squares(matrix: Floats) -> Floats:
-    """For each column of a matrix [out, in]. Adds a few rows at a time, so that the squares stay in the CPU cache."""
+    """Return one for each column of a matrix [out, in]. Adds a few rows at a time, to keep them in the CPU cache."""
     total = np.zeros(matrix.shape[1], np.float32)
     rows = max(1, BLOCK // matrix.shape[1])
     for start in range(0, len(matrix), rows):

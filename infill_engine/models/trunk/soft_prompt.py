@@ -1,4 +1,4 @@
-"""The soft prompt: keys and values that stand before a patch and teach the trunk to write next edits.
+"""The soft prompt: keys and values in front of a patch that teach the trunk to write next edits.
 
 The trunk's weights stay as they are, so one loaded model serves completions without it and next edits with it. Source:
 prefix tuning (arXiv 2101.00190). The file has, for L layers and P rows,
@@ -32,14 +32,14 @@ class SoftPrompt:
 
     @property
     def tokens(self) -> tuple[int, ...]:
-        """What stands for its rows in a prompt: numbers that are no tokens."""
+        """Numbers that represent its rows in a prompt. None of them is a token."""
         return tuple(range(-1, -1 - len(self), -1))
 
     @classmethod
     def load(cls, folder: Path, config: TrunkConfig, made_for: str) -> "SoftPrompt | None":
         """Return the soft prompt in a folder; None if there is no file. Raises ModelDamagedError.
 
-        `made_for` tells apart the trunk that it was trained with.
+        `made_for` identifies the trunk that it was trained with.
         """
         path = folder / NEXT_EDITS
         if not path.is_file():
@@ -58,5 +58,5 @@ class SoftPrompt:
 
 
 def write_soft_prompt(path: Path, prompt: SoftPrompt, made_for: str) -> None:
-    """Write a soft prompt for the trunk that `made_for` tells apart."""
+    """Write a soft prompt for the trunk that `made_for` identifies."""
     write_shard(path, {"keys": prompt.keys, "values": prompt.values}, made_for)

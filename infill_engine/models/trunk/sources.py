@@ -1,6 +1,6 @@
 """Where a model of the trunk's architecture comes from: the trunk's own shards, a GGUF file, or a safetensors folder.
 
-A source knows the sizes, the tokenizer, and what its weights are made of, without reading them. Does not import torch.
+A source knows the sizes, the tokenizer and the origin of its weights without reading them. Does not import torch.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ from infill_engine.models.trunk.smoothing import IMPORTANCE, Smoothing
 from infill_engine.models.trunk.soft_prompt import SoftPrompt
 
 QWEN2, GGUF = "qwen2", ".gguf"
-START = 1 << 20  # bytes of a file that tell it apart, beside its size and time
+START = 1 << 20  # bytes of a file that identify it, together with its size and time
 _OTHER = re.compile(r"[^a-z0-9.]+")
 
 
@@ -37,7 +37,7 @@ class Source(Protocol):
 
     @property
     def name(self) -> str:
-        """The name of its prepared file, which tells it apart from all other models on this machine."""
+        """The name of its prepared file, which no other model on this machine has."""
         ...
 
     @property
@@ -58,18 +58,18 @@ class Source(Protocol):
         ...
 
     def soft_prompt(self) -> SoftPrompt | None:
-        """Return what stands before the prompt of a next edit, if the model has learned it."""
+        """Return the soft prompt for next edits, if the model has one."""
         ...
 
 
 def source_of(path: Path, trained: Path) -> Source | None:
-    """Return the model at a path, if it is of this architecture and fills in; `trained` has the trunk's adapter.
+    """Return the model at a path, None if it is of another kind. `trained` has the trunk's adapter.
 
-    Raises ModelNotFoundError if there is nothing, and ModelDamagedError.
+    Raises ModelNotFoundError if there is none, and ModelDamagedError.
     """
     if path.suffix.lower() == GGUF and not path.is_dir():
         if not path.exists():
-            raise ModelNotFoundError(f"there is no file {path}; check how it is written")
+            raise ModelNotFoundError(f"there is no file {path}; check the spelling")
         return GgufSource(path)
     config = read_config(path)
     if config["model_type"] == TRUNK:
@@ -113,7 +113,7 @@ class ShardsSource:
 
 
 class GgufSource:
-    """A GGUF file. Its tokenizer is in the file too."""
+    """A GGUF file, which also contains the tokenizer."""
 
     def __init__(self, path: Path) -> None:
         from infill_engine.models.trunk.files.gguf_file import GgufFile
@@ -175,7 +175,7 @@ def _name(name: str, path: Path) -> str:
 
 
 def _fingerprint(paths: Iterable[Path]) -> str:
-    """Return what tells files apart without reading all of them, which would take seconds at every start."""
+    """Return a text that identifies files without reading them whole, which would take seconds at every start."""
     found = []
     for path in paths:
         try:

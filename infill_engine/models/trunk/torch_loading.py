@@ -53,9 +53,9 @@ def load_backend(
 
 @torch.inference_mode()
 def int8_backend(prepared: Prepared, note: str, denoiser: Denoiser | None = None, rows: int = ROWS) -> TorchBackend:
-    """Return the trunk on a CPU with the int8 kernel that is fastest for so many rows; in float32 if none works.
+    """Return the trunk on a CPU with the int8 kernel that is fastest for `rows` rows; in float32 if none works.
 
-    `note` joins its profile.
+    `note` is added to its profile.
     """
     kernel, arrays = fastest_kernel(prepared.config, rows), prepared.arrays
     make = Int8Products(kernel) if kernel is not None else FloatProducts("cpu", torch.float32)

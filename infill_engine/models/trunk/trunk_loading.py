@@ -1,4 +1,4 @@
-"""From a source to a loaded model, on the device and in the precision that were chosen."""
+"""Loads a model from its source, on the chosen device and in the chosen precision."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -31,14 +31,14 @@ def load_trunk(source: Source, device: str, settings: ModelSettings, report: Rep
     InputError for an unknown precision.
     """
     in_int8 = device == "cpu" and settings.dtype in (AUTO, INT8)
-    # What does not hold the interpreter's lock runs beside what does: hashing and compiling beside Python.
+    # Hashing and compiling do not hold the interpreter's lock, so they run beside Python code.
     with ThreadPoolExecutor(2) as beside:
         if in_int8:
             beside.submit(find_openvino)
             found = beside.submit(find_prepared, source, prepared_folder())
         vocabulary = source.vocabulary()  # first: preparing the weights may take a while
         beside.submit(vocabulary.build_tables)
-        if source.name != TRUNK:  # the default model is small, and what is free at one moment would decide for the day
+        if source.name != TRUNK:  # the default model is small, and one moment's free memory would decide for the day
             require_memory(source, device, settings)
         (denoiser, note), (soft_prompt, other_note) = _denoiser(source), _soft_prompt(source)
         note = " ".join(filter(None, (note, other_note)))
@@ -70,7 +70,7 @@ def _soft_prompt(source: Source) -> tuple[SoftPrompt | None, str]:
 
 
 def memory_needed(config: TrunkConfig, bytes_each: int = 1) -> int:
-    """Return bytes in use, in int8 unless a weight takes more bytes: weights, kept keys and values, libraries."""
+    """Return the bytes that a model takes: weights of `bytes_each`, kept keys and values, and libraries."""
     kept = CACHES * config.layers * 2 * config.kv_size * SLOTS * 4
     return config.parameters * bytes_each + kept + LIBRARIES
 

@@ -57,7 +57,7 @@ class CanvasSampler(Proposer):
         self.model = model
         self.costs = Costs()
         self._settings = settings
-        self._limits = list(MEMORY_LIMITS)  # the first one holds
+        self._limits = list(MEMORY_LIMITS)  # the first one applies
         self._probed: Context | None = None  # read once, because reading is cached
 
     @property

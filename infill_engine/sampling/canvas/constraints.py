@@ -30,7 +30,7 @@ class Constraints:
     eos_id: int
     starts: dict[int, bytes] = field(default_factory=dict)
     line_ends: Ints = field(default_factory=_none)  # tokens that count as an end, in a row that is decided in order
-    last: Ints = field(default_factory=_none)  # tokens of text with a line break after it, which end such a row
+    last: Ints = field(default_factory=_none)  # tokens with text before a line break, which end such a row
     deletes: bool = False  # whether the end token deletes its slot, and so may come first
     expand_id: int | None = None
     most_slots: int = 0

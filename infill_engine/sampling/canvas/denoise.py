@@ -45,9 +45,8 @@ from infill_engine.types import Draft, HoleKind
 class Row:
     """How one row of the canvas starts.
 
-    `tokens` are the ids of `draft`; None starts from masks. `branch` makes the
-    row take the second choice at the slot where that is most probable; `sampled` draws its tokens at the settings'
-    temperature instead of taking the best.
+    `tokens` are the ids of `draft`; None starts from masks. `branch` makes the row take the second choice at the slot
+    where that is most probable. `sampled` draws its tokens at the settings' temperature instead of taking the best.
     """
 
     slots: int
@@ -63,7 +62,7 @@ class Step:
     """The state after a step, per slot [M].
 
     `predicted` and its log-probability fill the slots that are still open. `draft_logprob` is the model's score for the
-    tokens of a draft before it changed any. `changed` tells which slots this step wrote.
+    tokens of a draft before it changed any. `changed` says which slots this step wrote.
     """
 
     number: int
@@ -88,10 +87,10 @@ class Task:
 def denoise(
     model: CanvasModel, task: Task, settings: SamplerSettings, costs: Costs, due: Deadline | None = None
 ) -> Job[Step | None]:
-    """Return the canvas after the last step, when all is decided or time is up; None without time for any step.
+    """Return the canvas after the last step, when all is decided or time is up; None if there is no time for a step.
 
     Yields the state after every step. Steps end by `due`, or by the request's deadline if that is None. `costs` are
-    what they are expected to cost.
+    their expected costs.
     """
     canvas, constraints = task.canvas, task.constraints
     noise = _Noise(task.rows, settings.temperature, seed=zlib.crc32(canvas.ids.tobytes()) ^ task.context.tokens)
@@ -139,7 +138,7 @@ def _step_size(model: CanvasModel, task: Task, number: int) -> int:
 
 
 def _steps_left(model: CanvasModel, task: Task, costs: Costs, due: Deadline | None, number: int, most: int) -> Job[int]:
-    """Return how many steps there is time for, at least 1, with the step that is about to start."""
+    """Return how many steps there is time for, at least 1, including the one about to start."""
     size, counts = _step_size(model, task, number), range(most - number, 1, -1)
     later_ms = costs.predict_ms(Phase.PASS, _step_size(model, task, number + 1))
     chosen = yield Choice(Work(Phase.PASS, size, (count - 1) * later_ms, due) for count in counts)

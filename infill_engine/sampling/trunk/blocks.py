@@ -1,7 +1,7 @@
-"""Blocks of masks behind the nodes of a pass: which nodes get one, how long it is, and what is made of its proposals.
+"""Blocks of masks behind the nodes of a pass: which nodes get one, how long it is, and what becomes of its proposals.
 
-A block saves passes if the text goes on behind its anchor as it proposes, because the next pass verifies all of it at
-once. So the nodes get blocks behind which the right text is likely to leave the pass.
+A block saves passes if its proposals are right, because the next pass verifies all of them at once. So a node gets a
+block if the right text is likely to leave the pass after it.
 """
 
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ from infill_engine.sampling.trunk.token_tree import ROOT, TokenTree
 from infill_engine.sampling.trunk.tree_growth import propose
 
 MOST_BLOCKS = 3
-MANY_ROWS = 16  # how much longer a pass over so many rows takes says what a row costs
+MANY_ROWS = 16  # a row's cost is estimated from how much longer a pass over this many rows takes
 SAMPLES = 2  # tokens after an anchor for which its block is read
-LEAST_SAMPLE = log(0.2)  # of such a token, after the anchor
+LEAST_SAMPLE = log(0.2)  # least log-probability of such a token
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class BlockPlanner:
                 propose(self.tree, child, self.denoiser.choices(found.denoised, blocks.rows(block), token))
 
     def _leaves(self, numbers: Sequence[int]) -> dict[int, float]:
-        """Return the probability that a node is the last one of the pass on the right text's path, by node."""
+        """Return, by node, the probability that it is the last one of the pass on the right text's path."""
         leaves = {number: self.tree.probability(number) for number in numbers}
         for number in numbers:
             if number != ROOT and (parent := self.tree.nodes[number].parent) in leaves:

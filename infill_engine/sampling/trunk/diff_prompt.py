@@ -6,7 +6,7 @@
     -old
     +new
      below
-    @@ path @@          the region: each of its lines, as one that does not change
+    @@ path @@          the region: all its lines, as unchanged ones
      line
      …
 
@@ -27,7 +27,7 @@ HUNK_TOKENS = 112  # of one edit; a longer one is left out, and so are those bef
 REGION_TOKENS = 144  # of the lines that are scored
 LEAD_LINES = 2  # above the region
 LEAD_CHARS = 200
-KNOWN = -1  # the hole of a line that stays as it is
+KNOWN = -1  # instead of a hole's number, for a line that stays as it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class RegionLine:
 
 @dataclass(frozen=True, slots=True)
 class DiffPrompt:
-    """The prompt, and the lines that follow it. `first` is the row in the region of the first of them."""
+    """The prompt, and the lines that follow it. `first` is the first line's row in the region."""
 
     prompt: Prompt
     lines: tuple[RegionLine, ...]
@@ -56,7 +56,7 @@ def diff_prompt(vocabulary: TrunkVocabulary, request: InfillRequest) -> DiffProm
     for line in lead:
         tokens += vocabulary.encode(_marked(" ", f"{line}\n"))
     first, lines = _fitting([*_lines(vocabulary, request)])
-    # In the buffer's prefix, what two prompts have in common is read once. The last part must not be empty.
+    # As a prefix, so that what two prompts share is read only once. The last part must not be empty.
     *prefix, last = tokens[-PREFIX_TOKENS:]
     return DiffPrompt(Prompt(tuple(prefix), (), (last,)), tuple(lines), first)
 

@@ -15,14 +15,14 @@ ALIGNED = 8  # tokens of the draft among which a written token is looked for
 
 
 class NoRoom(Exception):  # noqa: N818  (not an error: another text may fit)
-    """The text needs more passes or slots of the buffer than there are, or it is no text."""
+    """The text needs more passes or slots of the buffer than there are, or it is not a line of text."""
 
 
 @dataclass
 class LineWriter:
     """Writes after the tokens in `slots`. Log-probabilities are of the written tokens, signs included.
 
-    `parting` is how much likelier the new text is than its draft at the first token where they part.
+    `parting` is how much likelier the new text is than its draft at the first token in which they differ.
     """
 
     model: TrunkModel
@@ -35,7 +35,7 @@ class LineWriter:
     passes: int = 0
 
     def take(self, tokens: Sequence[int]) -> Job[Floats]:
-        """Read given tokens. Returns the predictions after them [T, V], and first the one after a prompt that waits."""
+        """Read `tokens`. Returns the predictions after them [T, V]; the one after a prompt that waits comes first."""
         if len(tokens) > self.read.free_slots:
             raise NoRoom
         self.passes += 1
@@ -49,7 +49,7 @@ class LineWriter:
     def write(self, start: Floats, sign: Ints, draft: Sequence[int], *, must_differ: bool) -> Job[tuple[str, Floats]]:
         """Write a line after the prediction `start` [V]; its first token is one of `sign`.
 
-        Returns it without its end, and the prediction behind it [V]. Raises NoRoom.
+        Returns it without its end, and the prediction after it [V]. Raises NoRoom.
         """
         line: list[int] = []
         rest = guess = list(draft)
@@ -106,7 +106,7 @@ class LineWriter:
 
 
 def _likeliest_parting(rows: Sequence[Floats], guess: Sequence[int]) -> int:
-    """Return the place where the likeliest text leaves the guess that differs from it."""
+    """Return the place where the likeliest text other than the guess leaves it."""
     before, best, found = 0.0, -np.inf, 0
     for at, (row, token) in enumerate(zip(rows, guess, strict=False)):
         other = before + float(_without(row, token).max())

@@ -65,7 +65,7 @@ class Known:
     """The known text after a hole, as tokens; empty only if a token of the hole ends with all of it.
 
     `fills` are the texts of the holes that are filled by then. If a hole follows (`opens`), `start` is the part of its
-    first word that is known text too, and `rules` are its own; otherwise they are the rules of the end.
+    first word that is known text too, and `rules` are its own. Otherwise `rules` are those of the end.
     """
 
     tokens: tuple[int, ...]
@@ -86,8 +86,8 @@ class Middle:
     def after(self, fills: Sequence[bytes], broken: bytes = b"") -> Known | None:
         """Return what follows once these holes are filled; None if a text is empty or ends inside a character.
 
-        The last text ended with the beginning of a token; `broken` is the rest of it, which the known text must begin
-        with, and which is no part of the result.
+        The last text ended with the beginning of a token; `broken` is the rest of it: the known text must begin with
+        it, and the result leaves it out.
         """
         try:
             texts = [fill.decode() for fill in fills]

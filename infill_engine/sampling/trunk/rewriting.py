@@ -59,7 +59,7 @@ class Rewriting:
             for place in places[: PLACES_AROUND if has_newest else PLACES]:
                 if place.worth < max(LEAST_WORTH, places[0].worth - PRUNING_MARGIN):
                     break
-                self.read.continuations.used = region.slots[-1] + 1  # overwrite the change before
+                self.read.continuations.used = region.slots[-1] + 1  # overwrite the previous change
                 before = sum(len(line.tokens) for line in self.prompt.lines[: place.line])
                 writer = LineWriter(self.model, self.read, region.slots[:before])
                 elsewhere = max((one.worth for one in places if one.line != place.line), default=NOWHERE)
@@ -146,7 +146,7 @@ class Rewriting:
 
 
 def rewritten(request: InfillRequest, found: Sequence[RewriteScores]) -> Iterator[Proposal]:
-    """Yield the region with each of the changes made."""
+    """Yield the region once for each change, with that change alone."""
     lines = list(region_lines(request))
     for scores in found:
         first, last = scores.row, scores.row + len(scores.removed)

@@ -42,11 +42,11 @@ class Vocabulary(Protocol):
 class TokenTree:
     """The nodes so far, the root first, and the finished texts by their bytes.
 
-    `rules` are those of the first hole, which `start` is the first word of. Texts that are less likely than `least`, or
-    `pruning_margin` the best finished one, are not read. `needed` are nodes that are read whatever their likelihood.
+    `rules` are those of the first hole, and `start` is its first word. Texts less likely than `least`, or more than
+    `pruning_margin` below the best finished one, are not read. `needed` nodes are read whatever their likelihood.
 
-    All whole texts have the known text. How likely it is after the replaced text is kept by the number of filled holes
-    (`known_logprobs`), so that texts in different holes can be compared.
+    All whole texts contain the known text. `known_logprobs` says how likely it is after the replaced text, by the
+    number of filled holes, so that texts in different holes can be compared.
     """
 
     vocabulary: Vocabulary
@@ -78,7 +78,7 @@ class TokenTree:
         return path
 
     def need(self, encode: Callable[[str], list[int]], texts: Sequence[str]) -> None:
-        """Add the text that the holes have now: every node of it is read. Holes that repeat others are left out.
+        """Add the current text of the holes: every node of it is read. Holes that repeat others are left out.
 
         `encode` must give the canonical tokens of a text.
         """

@@ -1,4 +1,4 @@
-"""What a pass of the model adds to a tree of tokens: scores, continuations, and texts that are whole."""
+"""What a pass of the model adds to a tree of tokens: scores, continuations and whole texts."""
 
 from collections.abc import Sequence
 from dataclasses import replace

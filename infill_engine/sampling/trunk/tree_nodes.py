@@ -31,7 +31,7 @@ class Node:
 class Finished:
     """A whole text: its bytes, starting with the cursor's word, and the log-probabilities of its tokens.
 
-    `ending` is the log-probability of its end. `proposed` tells whether the model itself proposed the text. `fills` are
+    `ending` is the log-probability of its end. `proposed` says whether the model itself proposed the text. `fills` are
     the texts of the holes.
     """
 

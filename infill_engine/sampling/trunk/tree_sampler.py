@@ -23,7 +23,7 @@ from infill_engine.sampling.trunk.tree_search import TreeSearch
 from infill_engine.types import Draft, Hole, InfillRequest, ProjectText
 
 MEASURED = (1, 4, 8, 16, 32)  # rows of the passes that are measured when a model is loaded
-ATTEMPTS, ATTEMPTS_WITH_MANY, MANY = 2, 1, 32  # the faster attempt counts: of a short pass, setup is a large part
+ATTEMPTS, ATTEMPTS_WITH_MANY, MANY = 2, 1, 32  # the faster attempt counts: setup is a large part of a short pass
 PARTS = (8, 16, 32, 64)  # rows of a prompt that are read at once
 PART_MS, LARGE_PART_MS = 45.0, 160.0  # time limits for one such part: near the prompt's end, and far from it
 EDIT_MS = 80.0  # time limit for a pass of a next edit, for which a completion may have to wait

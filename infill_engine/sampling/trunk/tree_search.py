@@ -30,8 +30,8 @@ from infill_engine.types import Draft, Hole, InfillRequest, Proposal, Source
 
 RETRIEVED_TOKENS = 32  # of retrieved texts, in the first pass
 ROWS = (2, 4, 8, 12, 16, 24)  # candidate numbers of tokens in a pass
-LOOKED_UP = 3  # consecutive tokens that counts of the file may add after a node
-LEAST_SHARE = 0.5  # of what followed the same tokens, for a token to be added
+LOOKED_UP = 3  # consecutive tokens that the file's n-gram counts may add after a node
+LEAST_SHARE = 0.5  # a token is added if it followed the same tokens in at least this share of cases
 MOST_NEEDED = 64  # tokens of the replaced text in a pass
 MOST_LONGER = 32  # tokens by which an alternative may exceed the replaced text
 LEAST_REPLACING = -1000.0  # of an alternative: what matters is how it compares with the others
@@ -73,13 +73,13 @@ class TreeSearch:
 
     @cached_property
     def _replaced_texts(self) -> list[str]:
-        """What the holes that repeat no other have now."""
+        """The current texts of the holes that repeat no other."""
         free = [True, *(gap.repeats is None for gap in self.request.gaps)]
         return [with_plain_ends(text) for text, is_free in zip(self.request.replaced, free, strict=True) if is_free]
 
     @cached_property
     def _replaced(self) -> str:
-        """What the request's text has from the first to the last hole; "" if it asks for no alternatives."""
+        """The current text from the first to the last hole; "" if the request asks for no alternatives."""
         return with_plain_ends(self.request.middle(self.request.replaced)) if self.request.replaced else ""
 
     @cached_property
@@ -163,7 +163,7 @@ class TreeSearch:
         return found
 
     def _as_far_as_read(self, draft: Draft, passes: int) -> Proposal:
-        """Return a retrieved text that the model has not read to its end: the tokens after that count as usual ones."""
+        """Return a retrieved text that the model has read only in part. Each other token counts as ASSUMED_LOGPROB."""
         tokens = self.model.vocabulary.encode(self.partial_word + draft.text)
         sums = [0.0, *(self.tree.nodes[number].logprob for number in self.tree.insert(tokens))]
         known = [after - before for before, after in pairwise(one for one in sums if one is not None)]
@@ -200,7 +200,7 @@ class TreeSearch:
         return nodes[: counts[int(np.argmax(worth))]]
 
     def _look_ahead(self, numbers: Sequence[int]) -> None:
-        """Add after some nodes the tokens that followed the same context elsewhere in the file, if one dominates."""
+        """Extend some nodes with the tokens that mostly followed the same tokens elsewhere in the file."""
         if self.ngrams is None:
             return
         for number in numbers[:4]:
@@ -245,7 +245,7 @@ class TreeSearch:
         return NO_BLOCKS if chosen is None else blocks
 
     def _pass(self, numbers: Sequence[int], blocks: Blocks) -> None:
-        """One pass over some nodes, the waiting part of the prompt, and blocks of masks behind them."""
+        """Run one pass over some nodes, the waiting part of the prompt, and blocks of masks behind them."""
         tree, nodes = self.tree, [self.tree.nodes[number] for number in numbers]
         order = {number: row for row, number in enumerate(numbers)}
         parents = [

@@ -17,7 +17,7 @@ Stops = str | list[str] | None
 class Exchange(Generic[Asked]):
     """A request of the type `asked` and its response, which has the type `answered` unless it is streamed.
 
-    A question for no candidates only announces what later ones will come with.
+    A question for no candidates only sends text ahead that later ones will contain.
     """
 
     summary: str
@@ -28,7 +28,7 @@ class Exchange(Generic[Asked]):
 
 
 def json_response(content: object, status: int = 200) -> Response:
-    """Return compact JSON: some clients search the raw text, and find nothing after a space."""
+    """Return compact JSON, because some clients search the raw text and expect no spaces."""
     return Response(msgspec.json.encode(content), status, media_type="application/json")
 
 

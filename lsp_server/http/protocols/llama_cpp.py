@@ -23,7 +23,7 @@ class Piece(msgspec.Struct):
 
 
 class Infill(msgspec.Struct, kw_only=True):
-    """A request. Fields that are not here have no meaning for our engine."""
+    """A request. The engine ignores all other fields."""
 
     input_prefix: str = ""
     input_suffix: str = ""
@@ -36,7 +36,7 @@ class Infill(msgspec.Struct, kw_only=True):
     stream: bool = False
     t_max_predict_ms: float | None = None
     response_fields: list[str] | None = None
-    language: str = ""  # an LSP identifier; ours
+    language: str = ""  # an LSP identifier; our own field
 
 
 class Timings(msgspec.Struct):
@@ -96,7 +96,7 @@ EXCHANGE = Exchange("Fill in the text at the cursor", Infill, Completion | list[
 
 
 def health(status: Status) -> Response:
-    """Return whether the engine is ready, as llama.cpp's server says it."""
+    """Return whether the engine is ready, in the form of llama.cpp's server."""
     if status.state is State.READY:
         return json_response({"status": "ok"})
     message = "Loading model" if status.state is State.LOADING else status.detail
@@ -104,7 +104,7 @@ def health(status: Status) -> Response:
 
 
 def props(status: Status, model: str, build: str) -> Response:
-    """Return what llama.cpp's server says of itself."""
+    """Return what llama.cpp's server says about itself."""
     context = estimated_tokens(status.window.prefix_chars + status.window.suffix_chars)
     return json_response(
         {
@@ -145,7 +145,7 @@ def _timed(tokens: int, ms: float) -> tuple[int, float, float, float]:
 
 
 def _selected(completion: Completion, fields: list[str]) -> dict[str, Any]:
-    """Return the named fields. A name such as `timings/prompt_n` is that of a field inside another, and stays whole."""
+    """Return the named fields. `timings/prompt_n` names a field inside another, and stays whole."""
     whole = msgspec.to_builtins(completion)
     found: dict[str, Any] = {}
     for field in fields:

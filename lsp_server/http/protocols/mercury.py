@@ -90,7 +90,7 @@ def question(asked: EditRequest) -> Question:
 
 
 def respond(asked: EditRequest, reply: Reply) -> Response:
-    """Return the part's new text, or that there is none."""
+    """Return the part's new text, or `None` if there is none."""
     text = "```\n{}\n```".format(reply.texts[0].removesuffix("\n")) if reply.texts else NOTHING
     choices = [EditChoice(Message(text))]
     return json_response(EditResponse(id=f"edit-{uuid4().hex}", model=asked.model or reply.model, choices=choices))

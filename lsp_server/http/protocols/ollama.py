@@ -15,13 +15,13 @@ from lsp_server.http.question import Question, Reply, estimated_tokens
 
 
 class Options(msgspec.Struct):
-    """The options that mean something for our engine."""
+    """The options that the engine uses."""
 
     stop: str | list[str] | None = None
 
 
 class GenerateRequest(msgspec.Struct, kw_only=True):
-    """A request. Without a prompt, it only has the model loaded."""
+    """A request. Without a prompt, it only loads the model."""
 
     prompt: str = ""
     suffix: str | None = None
@@ -31,7 +31,7 @@ class GenerateRequest(msgspec.Struct, kw_only=True):
 
 
 class GenerateResponse(msgspec.Struct, kw_only=True):
-    """A part of the response; the last has the figures."""
+    """A part of the response. The last one has the figures."""
 
     model: str
     created_at: str

@@ -1,6 +1,6 @@
 """OpenAI's `/v1/completions`, with `suffix` or with the prompt of a model for completions or next edits; `/v1/models`.
 
-Used by minuet, Zed, cursortab and llama.vscode's OpenAI mode. `max_tokens` and sampling have no meaning for our engine.
+Used by minuet, Zed, cursortab and llama.vscode's OpenAI mode. The engine ignores `max_tokens` and sampling.
 """
 
 import time
@@ -97,7 +97,7 @@ EXCHANGE = Exchange("Complete a text", CompletionRequest, CompletionResponse, qu
 
 
 def models(name: str) -> Response:
-    """Return the list of models, which has one."""
+    """Return the list of models, with a single entry."""
     return json_response(
         {"object": "list", "data": [{"id": name, "object": "model", "created": 0, "owned_by": "infill-ls"}]}
     )

@@ -1,4 +1,4 @@
-"""Edits that a prompt tells: as a patch, or as the lines before and after."""
+"""Reads the edits in a prompt: from a patch, or from the lines before and after."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -34,7 +34,7 @@ def edits_of_patch(patch: str) -> Iterator[PastEdit]:
 
 
 def edit_of_lines(path: str, old: str, new: str) -> PastEdit:
-    """Return the edit that replaced some lines by others. Equal lines at both ends become its context."""
+    """Return the edit that replaced some lines with others. Equal lines at both ends become its context."""
     before, after = _lines(old), _lines(new)
     top = common_prefix(before, after)
     bottom = common_prefix(before[top:][::-1], after[top:][::-1])

@@ -1,4 +1,4 @@
-"""Prompts of models. Those for next edits tell the last edits; those for completions only the sides of the cursor."""
+"""Prompts of models. Those for next edits contain the last edits; the others only both sides of the cursor."""
 
 from lsp_server.http.protocols import sweep, zeta
 from lsp_server.http.protocols.sentinels import split_prompt

@@ -8,8 +8,8 @@ Source: sweep.go of cursortab. Each section begins with a name:
     current/PATH:A:B     the window around the cursor, which may change
     updated/PATH:A:B     its first lines, which stay; the response continues them
 
-Zed sends similar prompts that tell neither where the cursor is nor whether the window ends with a line break. They are
-answered with nothing.
+Zed's similar prompts say neither where the cursor is nor whether the window ends with a line break. The response to
+them is empty.
 """
 
 import re

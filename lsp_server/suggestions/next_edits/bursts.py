@@ -20,7 +20,7 @@ PASTE_CHARS, PASTE_LINES = 200, 8  # inserted or removed at once, or within BULK
 BULK_SECONDS = 1.5
 FORGOTTEN_SECONDS = 300.0  # a later edit elsewhere is unrelated to the earlier ones
 REMEMBERED = 8  # bursts
-COMPOSED = 3  # of them are searched as one edit, at most
+COMPOSED = 3  # at most this many bursts are searched as one edit
 
 
 @dataclass(frozen=True, slots=True)

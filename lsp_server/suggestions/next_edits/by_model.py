@@ -24,7 +24,7 @@ class ByModel:
     """How the model is asked. Its engine lets completions go first.
 
     `wait_seconds` is how long a question waits for it. `on_late` is called if it finds something later. `path_of`
-    returns the path in the project of a document's URI.
+    turns a document's URI into its path in the project.
     """
 
     ask: Callable[[InfillRequest], Awaitable[Answer]]

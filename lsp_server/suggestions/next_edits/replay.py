@@ -1,4 +1,4 @@
-"""Next edits for a client that tells its last edits with each request, instead of sending them as they are made."""
+"""Next edits for a client that sends its last edits with each request, instead of when they are made."""
 
 from collections.abc import Iterable
 
@@ -8,9 +8,9 @@ from lsp_server.suggestions.next_edits.tracker import NextEdits
 
 
 def replayed(edits: Iterable[tuple[Snapshot, Snapshot]]) -> NextEdits:
-    """Return a tracker that has seen these edits. Each is a document before and after it; the oldest is the first.
+    """Return a tracker that has seen these edits. Each is a document before and after it, oldest first.
 
-    Nobody knows when they were made, so each counts as made alone. The caller must call `end`.
+    Their times are unknown, so each counts as made alone. The caller must call `end`.
     """
     tracker = NextEdits(pause_seconds=0)
     for number, (before, after) in enumerate(edits):

@@ -100,7 +100,7 @@ class Shown:
     def _puts_back(self, proposal: Proposal) -> bool:
         """Return whether a proposal leads back to what the user replaced and has not brought back since.
 
-        Where the user did both, neither follows from the shape of a line.
+        If the user replaced in both directions, the shape of a line suggests neither.
         """
         order = {pair: number for number, pair in enumerate(self._replaced)}
         opposites = [(order.get((edit.new, edit.span.text), -1), edit) for edit in proposal.edits]

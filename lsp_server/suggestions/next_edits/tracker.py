@@ -156,9 +156,9 @@ class NextEdits:
     ) -> tuple[Consequences, bool]:
         """Return what is necessary, and whether nothing else may be expected, as far as there is time."""
         found, settled = Consequences(reason=NoEditReason.NO_CONSEQUENCE), True
-        alike: Consequences | None = None  # what the fewest edits are an example for
+        alike: Consequences | None = None  # what follows from the fewest edits as an example
         texts = list(held.bursts.texts(snapshot, cursor))
-        for edited in reversed(texts):  # the newest last: it counts where two contradict each other
+        for edited in reversed(texts):  # the newest last: it wins where two contradict each other
             held.shown.follows(edited)
         for number, edited in enumerate(texts):
             found = await self._in_thread(partial(self.find, edited, stop.is_set))
@@ -180,7 +180,7 @@ class NextEdits:
     async def _expected(
         self, held: _Document, snapshot: Snapshot, cursor: int | None, by_model: ByModel
     ) -> list[Proposal]:
-        """Return what the model proposes in time. It is asked once for a text; what it finds later is held for then."""
+        """Return what the model proposes in time. It is asked once for a text; what it finds later is kept."""
         if held.asking is None:
             newest = held.bursts.newest
             bursts = [burst for each in self._documents.values() for burst in each.bursts.all]
@@ -207,7 +207,7 @@ class NextEdits:
         on_late: Callable[[], None],
         asking: "asyncio.Task[Sequence[Proposal]]",
     ) -> None:
-        """Hold what the model found after the answer, and say so."""
+        """Keep what the model found after the answer, and announce it."""
         if asking is not held.asking or asking.cancelled() or asking.exception() is not None or held.shown.held:
             return
         found = held.shown.allowed(asking.result())

@@ -1,4 +1,4 @@
-"""The interface that computes the trunk, implemented by OpenVINO, torch and MLX."""
+"""The interface of the backends that compute the trunk: OpenVINO, torch and MLX."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from infill_engine.models.trunk.denoiser import Denoised, Denoiser, Floats, Ints
 from infill_engine.models.trunk.slots import NO_BLOCKS, Blocks, Rows
 from infill_engine.models.trunk.soft_prompt import SoftPrompt
 
-LIKELIEST = 24  # tokens that are selected after each row, and words for each mask row
+LIKELIEST = 24  # tokens kept after each row, and words for each mask row
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Likely:
 
     logprobs: Floats
     tokens: Ints
-    denoised: Denoised | None = None  # of the pass's blocks
+    denoised: Denoised | None = None  # what the pass's blocks propose
 
 
 class Backend(Protocol):
@@ -45,9 +45,10 @@ class Backend(Protocol):
         ...
 
     def run(self, buffer: Any, rows: Rows, first: int, blocks: Blocks = NO_BLOCKS) -> Likely:
-        """One pass over rows, whose keys and values go to their slots, and over the mask rows of blocks behind them.
+        """Run one pass over rows, and over the mask rows of blocks behind them.
 
-        Returns the predictions from row `first` on. Nothing is kept of mask rows.
+        Writes the rows' keys and values to their slots, and keeps nothing of mask rows. Returns the predictions from
+        row `first` on.
         """
         ...
 
@@ -60,7 +61,7 @@ class Backend(Protocol):
         ...
 
     def write(self, buffer: Any, slots: slice, prompt: SoftPrompt) -> None:
-        """Put the keys and values of a soft prompt into some slots, as many as it has rows."""
+        """Write the keys and values of a soft prompt to some slots, one for each of its rows."""
         ...
 
     def rotate(self, buffer: Any, slots: slice, by: int) -> None:

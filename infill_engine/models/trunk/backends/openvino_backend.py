@@ -16,7 +16,7 @@ from infill_engine.models.trunk.slots import NO_BLOCKS, SLOTS, TEXTS, Blocks, Ro
 from infill_engine.models.trunk.soft_prompt import SoftPrompt
 
 MANY, SLOW, ATTEMPTS = 8, 3.0, 6
-KEYS_STEP = 32  # kept keys of a pass are a multiple of this: the plugin plans each number of them anew
+KEYS_STEP = 32  # a pass pads its kept keys to a multiple of this, because the plugin plans anew for each number
 Buffer = Floats  # [layers, 2 * kv_heads, SLOTS, head_dim]: keys, then values
 
 
@@ -35,7 +35,7 @@ class OpenVinoBackend:
         self._outputs = {output.node.friendly_name: output for output in compiled.outputs}
 
     def is_fast(self) -> bool:
-        """Return whether MANY rows cost less than SLOW times what one does, as they do in int8.
+        """Return whether MANY rows cost less than SLOW times as much as one row, as they do in int8.
 
         Raises RuntimeError if this processor cannot run the graph.
         """
@@ -62,7 +62,7 @@ class OpenVinoBackend:
         kept = self._kept(rows, slots)
         mask = np.full((len(rows), len(kept) + len(rows)), UNSEEN, np.float32)
         mask[:, : len(kept)][rows.seen[:, kept]] = 0
-        mask[:, : len(kept)][:, np.isin(kept, slots)] = UNSEEN  # the rows' own keys are the new ones
+        mask[:, : len(kept)][:, np.isin(kept, slots)] = UNSEEN  # rows see the new keys of these slots
         mask[:, len(kept) :][rows.seen[:, slots]] = 0
         wanted = np.arange(first, len(rows), dtype=np.int32)
         behind = np.array(rows.positions)[blocks.behind] + 1 + blocks.slots
@@ -77,7 +77,7 @@ class OpenVinoBackend:
         found = {name: result[output] for name, output in self._outputs.items()}
         for layer in range(self.config.layers):
             buffer[layer][:, slots] = found[f"new.{layer}"]
-        logprobs = found["logprobs"].copy()  # the request's own memory is written again by the next pass
+        logprobs = found["logprobs"].copy()  # the next pass overwrites the request's memory
         denoised = None
         if blocks:
             words = likeliest(found["denoised"], found.get(f"denoised.{BLOCKS}"))
@@ -106,14 +106,14 @@ class OpenVinoBackend:
         keys[:] = keys * cos + turned * sin
 
     def _kept(self, rows: Rows, slots: Ints) -> Ints:
-        """Return the slots whose keys any row sees, and as many others as make a multiple of KEYS_STEP."""
+        """Return the slots whose keys any row sees, padded to a multiple of KEYS_STEP."""
         used = np.flatnonzero(rows.seen.any(0))
         used = np.setdiff1d(used, slots, assume_unique=True)
         missing = -len(used) % KEYS_STEP or (0 if len(used) else KEYS_STEP)
         return np.concatenate([used, np.full(missing, slots[0], used.dtype)])  # hidden from every row
 
     def _gathered(self, buffer: Buffer, kept: Ints) -> Iterator[Floats]:
-        """Yield the kept keys and values of each layer, [kv_heads, S, head_dim] each, in memory that is used again."""
+        """Yield the kept keys and values of each layer, [kv_heads, S, head_dim] each, in reused memory."""
         heads, shape = self.config.kv_heads, (*buffer.shape[:2], len(kept), buffer.shape[3])
         gathered = self._staging[: prod(shape)].reshape(shape)
         np.take(buffer, kept, axis=2, out=gathered, mode="clip")
@@ -130,7 +130,7 @@ class OpenVinoBackend:
 
 
 def _with_blocks(mask: Floats, blocks: Blocks) -> Floats:
-    """Return the mask [T + M, S + T + M] of rows with the mask [T, S + T] and of the mask rows behind them."""
+    """Return the `mask` [T, S + T] of rows, extended to [T + M, S + T + M] by the mask rows behind them."""
     numbers, (rows, seen) = blocks.numbers, mask.shape
     whole = np.full((rows + len(numbers), seen + len(numbers)), UNSEEN, np.float32)
     whole[:rows, :seen] = mask
@@ -150,7 +150,7 @@ def _unrelated(count: int) -> Rows:
 def likeliest(logprobs: Floats, of_blocks: Floats | None) -> Ints:
     """Return the LIKELIEST tokens [W, LIKELIEST] of each row, best first; the lower number first if two are equal.
 
-    `of_blocks` are the largest values of each BLOCK tokens. The likeliest tokens are in the blocks with the largest.
+    `of_blocks` has the largest value of each BLOCK tokens. The blocks with the largest ones have the likeliest tokens.
     """
     if of_blocks is None:
         return np.argsort(-logprobs, axis=1, kind="stable")[:, :LIKELIEST].astype(np.int64)
@@ -162,5 +162,5 @@ def likeliest(logprobs: Floats, of_blocks: Floats | None) -> Ints:
 
 
 def _largest(values: Floats) -> Ints:
-    """Return where the LIKELIEST largest values of each row are, in any order."""
+    """Return the indices of the LIKELIEST largest values of each row, in any order."""
     return np.argpartition(values, -LIKELIEST, axis=1)[:, -LIKELIEST:]

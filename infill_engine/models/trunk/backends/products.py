@@ -63,7 +63,7 @@ class FloatProducts:
 def fastest_kernel(
     config: TrunkConfig, rows: int = ROWS, kernels: Sequence[type[Kernel]] = KERNELS
 ) -> type[Kernel] | None:
-    """Return the int8 kernel that multiplies so many rows fastest with a large matrix here; None if none works."""
+    """Return the int8 kernel that multiplies `rows` rows with a large matrix fastest here; None if none works."""
     shape = (2 * config.hidden, config.dim)
     usable = [kernel for kernel in kernels if is_exact(kernel)]
     matrices = {kernel: kernel(torch.ones(shape, dtype=torch.int8), torch.ones(shape[0])) for kernel in usable}

@@ -63,7 +63,7 @@ class TorchBlocks:
     def denoise(self, entered: Tensor, kept: Kept, used: slice, rows: Rows, blocks: Blocks) -> Denoised:
         """Return what the mask rows of `blocks` propose. `entered` [T, D] are the states of `rows` at the first layer.
 
-        `kept` has the keys and values of all layers, those of `rows` included; the slots in `used` are seen.
+        `kept` has the keys and values of all layers, including those of `rows`. Only the slots in `used` are seen.
         """
         config, device, first_layer = self.network.config, entered.device, self.denoiser.first_layer
         numbers, behind = torch.from_numpy(blocks.numbers), torch.from_numpy(blocks.behind)

@@ -52,8 +52,8 @@ VERSION = 1  # of the shards' contents; a shard of another version is not kept
 SHARDS = 4
 ROWS = 4096  # of the embedding to read at a time
 FORMATS = {"a": FOUR_BITS_64, "b": FOUR_BITS, "c": FIVE_BITS, "d": EIGHT_BITS}
-# The format of each layer's matrix. Bits went where they most reduce the divergence from the exact model, predicted
-# from the mean squares of a matrix's inputs and of the gradient at its outputs, on code in nine languages.
+# The format of each layer's matrix. Bits are spent where they most reduce the divergence from the exact model. The
+# mean squares of a matrix's inputs and of the gradient at its outputs, on code in nine languages, predict it.
 STORED = {
     "q": "cccccccccccccccccccccccc",
     "k": "cccccccccccccccccccccccc",
@@ -79,7 +79,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the shards are made with, besides the GGUF file: the folder of the tokenizer, and the expected results.
+    """What the shards are made from, besides the GGUF file: the folder of the tokenizer, and the expected results.
 
     `checksums` are those of the released shards; a shard without one is accepted as built.
     """
@@ -101,7 +101,7 @@ def released() -> Plan:
 def convert(path: Path, folder: Path, plan: Plan, report: Report) -> list[str]:
     """Make the shards in `folder` from the GGUF file at `path`. Returns the names of those that did not exist yet.
 
-    Raises ModelError, whose text says what to do, for another file, and OSError if writing fails.
+    Raises ModelError, whose text says what to do, if it is another file, and OSError if writing fails.
     """
     require_source(path, plan.source, report)
     report("reading the tokenizer", 0.0)
@@ -131,7 +131,7 @@ def convert(path: Path, folder: Path, plan: Plan, report: Report) -> list[str]:
 
 
 def kept_tokens(tokenizer: Path, file: GgufFile) -> list[int]:
-    """For each token of our tokenizer, in order, its number in the GGUF file; tokens are matched by their text."""
+    """Return the number in the GGUF file of each token of our tokenizer, in order. Tokens are matched by their text."""
     try:
         content = json.loads(tokenizer.read_text(encoding="utf-8"))
         ours = {**content["model"]["vocab"], **{each["content"]: each["id"] for each in content["added_tokens"]}}
@@ -221,7 +221,7 @@ def _require_released(name: str, checksum: str, plan: Plan) -> None:
 def _write_rest(
     file: GgufFile, folder: Path, plan: Plan, tokens: int, sums: Mapping[str, str], where: Mapping[str, str]
 ) -> None:
-    """Write config.json, the index, the tokenizer, and the checksums of only these shards."""
+    """Write config.json, the index, the tokenizer, and the checksums of these shards alone."""
     names = set(where.values())
     total = sum((folder / name).stat().st_size for name in names)
     _write_json(folder / INDEX, {"metadata": {"total_size": total}, "weight_map": dict(sorted(where.items()))})

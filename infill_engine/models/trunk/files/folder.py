@@ -26,7 +26,7 @@ _LONGEST_HEADER = 100_000_000
 class Found:
     """The folder with all of the trunk's shards. If there is none, `user_message` says what is wrong and what to do.
 
-    `damaged` tells whether there were files that were meant to be the trunk.
+    `damaged` says whether there were files that were meant to be the trunk.
     """
 
     folder: Path | None

@@ -29,7 +29,7 @@ WHOLE = 128  # the level that represents the scale itself
 STRETCHES = (1.0, 0.80, 0.84, 0.88, 0.91, 0.94, 0.97, 1.03, 1.06, 1.10)
 ROW_CODES = 127  # codes of eight bits are between this and its negative
 BLOCK = 1 << 18  # weights at a time, so that intermediate results stay in the cache
-WIDE_BLOCK = 1 << 22  # the same where reading a block takes setup
+WIDE_BLOCK = 1 << 22  # the same where each read has a setup cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def pack_rows(weights: Floats) -> tuple[NDArray[np.int8], NDArray[np.float16]]:
 
 
 def pack_blocks(read: Callable[[slice], Floats], shape: tuple[int, int]) -> tuple[NDArray[np.int8], Floats]:
-    """Pack a matrix of this shape as `pack_rows` does, a few rows at a time, which `read` returns."""
+    """Pack a matrix of this shape as `pack_rows` does, a few rows at a time. `read` returns them."""
     codes, scales = np.empty(shape, np.int8), np.empty(shape[0], np.float32)
     rows = max(1, WIDE_BLOCK // shape[1])
     for start in range(0, shape[0], rows):

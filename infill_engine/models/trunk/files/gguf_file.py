@@ -49,7 +49,7 @@ SIZES = {
     "rope_theta": "rope.freq_base",
     "norm_epsilon": "attention.layer_norm_rms_epsilon",
 }
-COMPARED, ALIKE = 64, 0.1  # rows, and the relative squared error that rounding to two bits or more stays below
+COMPARED, ALIKE = 64, 0.1  # rows, and the relative squared error below which rounding to two bits or more stays
 _CHUNK = 1 << 23
 
 
@@ -85,11 +85,11 @@ class GgufFile(NamedWeights):
         architecture = self._header.fields.get("general.architecture")
         if architecture != ARCHITECTURE:
             raise ModelDamagedError(
-                f"{path} holds a model of the architecture {architecture!r}, and only {ARCHITECTURE!r} can be read; "
+                f"{path} holds a model of the architecture {architecture!r}, but only {ARCHITECTURE!r} can be read; "
                 "use a Qwen2.5-Coder model, or another form of this one"
             )
         if (scaling := self._header.fields.get(f"{ARCHITECTURE}.rope.scaling.type", "none")) != "none":
-            raise ModelDamagedError(f"{path} scales its positions ({scaling}); use the model as published first")
+            raise ModelDamagedError(f"{path} scales its positions ({scaling}); use the model as first published")
         self._require_whole()
         self._content = np.memmap(path, np.uint8, mode="r")
         tied = self._is_tied()
@@ -132,7 +132,7 @@ class GgufFile(NamedWeights):
             raise ModelDamagedError(f"{self.path}: {name} is in the format {kind.name}; use another file") from error
 
     def _is_tied(self) -> bool:
-        """Return whether input and output are the same matrix, though each may be rounded in its own way."""
+        """Return whether input and output are the same matrix, even if each is rounded differently."""
         if not {OUTPUT, INPUT} <= self._header.tensors.keys():
             return True
         one, other = (self._rows(name, slice(COMPARED)) for name in (OUTPUT, INPUT))
@@ -179,7 +179,7 @@ def _is_gguf(path: Path) -> bool:
 
 
 def _named(path: Path) -> str:
-    """Return the name that a GGUF file has for itself, to be added to a sentence; empty if it has none."""
+    """Return the name that a GGUF file gives itself, as the end of a sentence; empty if it gives none."""
     with suppress(ModelDamagedError, KeyError):
         return f', and it calls itself "{read_gguf_header(path).fields["general.name"]}"'
-    return ", and it is no GGUF file" if not _is_gguf(path) else ""
+    return ", and it is not a GGUF file" if not _is_gguf(path) else ""

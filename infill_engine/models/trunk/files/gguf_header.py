@@ -1,6 +1,6 @@
 """Reads the header of a GGUF file: its fields, and where its tensors are. Reads no tensor.
 
-Much faster than the gguf package's reader, which makes an object of every token: 0.3 s instead of 4, 450 MB less.
+The gguf package's reader makes an object of every token. This one takes 0.3 s instead of 4 s, and 450 MB less memory.
 Layout: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md, versions 2 and 3.
 """
 
@@ -27,7 +27,7 @@ MOST_DIMENSIONS = 4
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor's shape [N, K] or [N], its type by the numbers of ggml, and where it starts in the file."""
+    """A tensor's shape [N, K] or [N], ggml's number for its type, and where it starts in the file."""
 
     shape: tuple[int, ...]
     kind: int
@@ -50,7 +50,7 @@ def read_gguf_header(path: Path) -> GgufHeader:
     except OSError as error:
         raise ModelDamagedError(f"{path} cannot be read ({error.strerror}); check the disk and its name") from error
     except (struct.error, ValueError, KeyError, OverflowError, MemoryError) as error:
-        raise ModelDamagedError(f"{path} is no GGUF file that can be read ({error}); {REMEDY}") from error
+        raise ModelDamagedError(f"{path} is not a readable GGUF file ({error}); {REMEDY}") from error
 
 
 class _Reader:

@@ -20,7 +20,7 @@ def tokenizer_of(path: Path, fields: Mapping[str, Any]) -> Tokenizer:
     kind = (fields.get(MODEL), fields.get(PIECES))
     if kind != ("gpt2", ARCHITECTURE):
         raise ModelDamagedError(
-            f"{path} has the tokenizer {kind[1] or kind[0]!r}, and only {ARCHITECTURE}'s can be used; use a "
+            f"{path} has the tokenizer {kind[1] or kind[0]!r}, but only {ARCHITECTURE}'s can be used; use a "
             "Qwen2.5-Coder model"
         )
     try:

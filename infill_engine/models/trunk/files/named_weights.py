@@ -1,4 +1,4 @@
-"""The weights of any Qwen2 decoder that is stored in floating point, or in a format that is read back to it."""
+"""The weights of any Qwen2 decoder that is stored in floating point, or in a format that converts back to it."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -53,5 +53,5 @@ class NamedWeights:
                 f"{self.path} does not fit together: {stored} is {found.shape} and should be {expected}; fetch it again"
             )
         if not np.isfinite(found).all():
-            raise ModelDamagedError(f"{self.path} is damaged: {stored} has values that are no numbers; fetch it again")
+            raise ModelDamagedError(f"{self.path} is damaged: {stored} has values that are not numbers; fetch it again")
         return found

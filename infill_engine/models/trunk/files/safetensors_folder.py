@@ -43,7 +43,7 @@ DTYPES: dict[str, np.dtype[Any]] = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2
 
 
 def config_of(config: Mapping[str, Any], folder: Path) -> TrunkConfig:
-    """Return the sizes of a checkpoint with this config.json. Raises ModelDamagedError if it is no stock Qwen2."""
+    """Return the sizes of a checkpoint with this config.json. Raises ModelDamagedError if it is not a stock Qwen2."""
     require_no_code(config, folder)
     require_values(config, folder, KNOWN)
     require_positive(config, folder, SIZES.values())

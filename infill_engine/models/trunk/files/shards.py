@@ -80,7 +80,7 @@ def recipe_of(path: Path) -> str:
 
 
 def _header(start: bytes, read: Callable[[int], bytes]) -> tuple[int, dict[str, Any]]:
-    """Return the length of a file's header, and the header. `read` returns so many bytes after `start`."""
+    """Return the length of a file's header, and the header. `read` returns a number of bytes after `start`."""
     length = int.from_bytes(start, "little")
     if length > LONGEST_HEADER:
         raise ValueError(f"a header of {length} bytes")
@@ -88,7 +88,7 @@ def _header(start: bytes, read: Callable[[int], bytes]) -> tuple[int, dict[str, 
 
 
 def forget_mapped(arrays: Arrays) -> None:
-    """Give back the memory of a file that `map_shard` mapped. What is read again comes from the file."""
+    """Release the memory of a file that `map_shard` mapped. Later reads come from the file again."""
     if not hasattr(mmap.mmap, "madvise"):  # on Windows
         return
     mapped = {id(base): base for array in arrays.values() if isinstance(base := _base(array), mmap.mmap)}
@@ -97,7 +97,7 @@ def forget_mapped(arrays: Arrays) -> None:
 
 
 def _base(array: NDArray[Any]) -> object:
-    """Return the object that has an array's memory."""
+    """Return the object that owns an array's memory."""
     found: object = array
     while isinstance(found, np.ndarray | memoryview):
         found = found.base if isinstance(found, np.ndarray) else found.obj
@@ -117,7 +117,7 @@ def shard_name(number: int, count: int) -> str:
 
 
 def split(sizes: Sequence[int], count: int) -> list[list[int]]:
-    """Return the numbers of parts with these sizes in bytes, in order, in `count` shards of about equal size."""
+    """Return the part numbers of each of `count` shards of about equal size, for parts of these sizes in bytes."""
     shards: list[list[int]] = [[] for _ in range(count)]
     start, total = 0, sum(sizes)
     for number, size in enumerate(sizes):
@@ -128,5 +128,5 @@ def split(sizes: Sequence[int], count: int) -> list[list[int]]:
 
 
 def _bytes_of(array: NDArray[Any]) -> memoryview:
-    """Return the array's bytes, without a copy if they are in order already."""
+    """Return the array's bytes, without a copy if they are contiguous."""
     return np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(-1).view(np.uint8).data

@@ -1,4 +1,4 @@
-"""The trunk's weights, read from its shards one matrix at a time; and what any Qwen2 decoder's weights have in common.
+"""The trunk's weights, read from its shards one matrix at a time, and the interface of any Qwen2 decoder's weights.
 
 The shards stay mapped from disk, so a tensor is in memory only while the caller holds it: an adapter can be merged into
 a matrix and the sum packed again without a float32 copy of the whole trunk.
@@ -70,7 +70,7 @@ class TrunkWeights:
         return matrix
 
     def read_packed(self, layer: int, name: str) -> tuple[Bytes, NDArray[np.float16], Bytes | None]:
-        """A matrix as stored: codes, scales, and fifth bits if it has them, the arguments of `formats.unpack`."""
+        """Return a matrix as `formats.unpack` takes it: codes, scales, and fifth bits if it has them."""
         return self._packed(f"layers.{layer}.{name}")
 
     def read_vector(self, name: str) -> Floats:

@@ -161,7 +161,7 @@ def test_half_a_download_is_called_that(gguf: Path, plan: Plan, tmp_path: Path) 
 def test_a_file_of_another_kind(plan: Plan, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_text("<html>" * 9)
-    assert "it is no GGUF file" in refused(page, plan, tmp_path / "out")
+    assert "it is not a GGUF file" in refused(page, plan, tmp_path / "out")
     page.write_text("x" * plan.source.size)
     assert "the same size, but SHA-256" in refused(page, plan, tmp_path / "out")
     with pytest.raises(ModelNotFoundError, match="there is no file"):

@@ -204,9 +204,9 @@ BAD: dict[str, tuple[Callable[[Path, Path], object], str]] = {
         "a tokenizer that cannot be read",
     ),
     "cut short": (cut, "is cut short"),
-    "cut in the header": (cut_in_the_header, "is no GGUF file that can be read"),
-    "another kind of file": (lambda path, folder: path.write_text("<html>"), "is no GGUF file that can be read"),
-    "empty": (lambda path, folder: path.write_text(""), "is no GGUF file that can be read"),
+    "cut in the header": (cut_in_the_header, "is not a readable GGUF file"),
+    "another kind of file": (lambda path, folder: path.write_text("<html>"), "is not a readable GGUF file"),
+    "empty": (lambda path, folder: path.write_text(""), "is not a readable GGUF file"),
     "missing": (lambda path, folder: path.unlink(), "there is no file"),
 }
 
