@@ -181,6 +181,7 @@ def test_commands(nvim: Editor) -> None:
     assert nvim.lua("return vim.fn.getcompletion('Infill to', 'cmdline')") == [
         "toggle",
         "toggle-language",
+        "toggle-next-edit-model",
         "toggle-next-edits",
     ]
 
