@@ -26,7 +26,7 @@ from infill_engine.models.trunk.trunk_loading import load_trunk
 from infill_engine.settings import ModelSettings
 from train.denoiser.blocks import block_states
 from train.denoiser.context import read_context
-from train.denoiser.export import export
+from train.denoiser.export import export, restore
 from train.denoiser.frozen import load_frozen
 from train.denoiser.run import Run
 from train.denoiser.weights import Shape, new_weights
@@ -142,6 +142,16 @@ def test_a_block_does_not_notice_other_blocks(source, denoiser, make):
     for number, (anchor, width) in enumerate(zip(BLOCKS.anchors, BLOCKS.widths, strict=True)):
         alone = backend.run(backend.new_buffer(), rows_of(TOKENS), 0, Blocks([anchor], [width])).denoised
         np.testing.assert_allclose(alone.logprobs, together.logprobs[BLOCKS.rows(number)], atol=1e-4)
+
+
+def test_a_run_begins_with_exported_weights(source, run, denoiser):
+    begun = restore(source.trained / DENOISER, source)
+    assert begun.shape == run.shape
+    assert begun.weights.keys() == run.weights.keys()
+    torch.testing.assert_close(begun.vocabulary, run.vocabulary.long())
+    for name, tensor in run.weights.items():
+        largest = float(tensor.abs().max()) or 1.0
+        torch.testing.assert_close(begun.weights[name], tensor.float(), atol=0.02 * largest, rtol=0)
 
 
 def test_choices_follow_the_token_before(source, run, denoiser):
