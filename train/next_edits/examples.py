@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bench.edits.histories.systems import questions
+from bench.edits.histories.systems import past_edits_of, questions
 from infill_engine.edits.by_model import Region, request_for
 from infill_engine.models.trunk.prompt import TrunkVocabulary
-from infill_engine.sampling.trunk.diff_prompt import diff_prompt
-from infill_engine.types import InfillRequest, PastEdit
+from infill_engine.sampling.trunk.diff_prompt import DiffPrompt, diff_prompt
+from infill_engine.types import InfillRequest
 from train.next_edits.layout import Laid, LineChange, changes_in, lay_out
 
 OTHER_REGION = 0.25  # share of the examples with an edit that show a region without it
@@ -46,25 +46,24 @@ class Examples:
         edited = example["kind"] == "edit"
         if not edited and rng.random() > FINISHED:
             return None
-        found: list[tuple[Region, InfillRequest]] = list(questions(example))
-        choices = [(request, *self._changes(example, region, request)) for region, request in found]
+        choices = [self._changes(example, *question) for question in questions(example)]
         with_edit = [choice for choice in choices if choice[1]]
-        without = [choice for choice in choices if not choice[1]]
-        if edited and (not without or rng.random() >= OTHER_REGION):
-            if not with_edit:
-                region, request = _own_region(example, text)
-                with_edit = [(request, *self._changes(example, region, request))]
-            without = [choice for choice in with_edit if choice[1]]
-        if not without:
+        usable = [choice for choice in choices if not choice[1]]
+        if edited and (not usable or rng.random() >= OTHER_REGION):
+            own = self._changes(example, *_own_region(example, text))
+            usable = with_edit or ([own] if own[1] else [])
+        if not usable:
             return None
-        request, changes, _ = rng.choice(without)
-        prompt = diff_prompt(self._vocabulary, request)
+        prompt, changes = rng.choice(usable)
         return lay_out(prompt, changes, self._vocabulary) if prompt.lines else None
 
-    def _changes(self, example: dict[str, Any], region: Region, request: InfillRequest) -> tuple[list[LineChange], int]:
+    def _changes(
+        self, example: dict[str, Any], region: Region, request: InfillRequest
+    ) -> tuple[DiffPrompt, list[LineChange]]:
+        """Return the prompt for a region, and the edits to come in its lines."""
         prompt = diff_prompt(self._vocabulary, request)
         first = example["text"].count("\n", 0, region.start) + prompt.first
-        return list(changes_in(prompt, first, list(_hunks(example)))), first
+        return prompt, list(changes_in(prompt, first, list(_hunks(example))))
 
 
 def _own_region(example: dict[str, Any], text: str) -> tuple[Region, InfillRequest]:
@@ -73,12 +72,7 @@ def _own_region(example: dict[str, Any], text: str) -> tuple[Region, InfillReque
     first, last = example["region"]["first"], example["region"]["last"]
     start = sum(map(len, lines[:first]))
     region = Region(start, start + sum(map(len, lines[first:last])))
-    return region, request_for(text, region, example["language"], example["path"], _history(example))
-
-
-def _history(example: dict[str, Any]) -> list[PastEdit]:
-    names = ("path", "old", "new", "above", "below")
-    return [PastEdit(*(edit[name] for name in names)) for edit in example["history"]]
+    return region, request_for(text, region, example["language"], example["path"], past_edits_of(example))
 
 
 def _hunks(example: dict[str, Any]) -> Iterator[tuple[int, list[str], list[str]]]:

@@ -44,11 +44,16 @@ class WithModel:
 
 def questions(example: dict[str, Any]) -> list[tuple[Region, InfillRequest]]:
     """Return what the model is asked after the newest edit of the example's file."""
-    names = ("path", "old", "new", "above", "below")
-    history = [PastEdit(*(edit[name] for name in names)) for edit in example["history"]]
+    history = past_edits_of(example)
     row = next((edit["row"] for edit in reversed(example["history"]) if edit["path"] == example["path"]), 0)
     rows = row, row + history[-1].new.count("\n")
     return requests_for(example["text"], rows, example["language"], example["path"], history)
+
+
+def past_edits_of(example: dict[str, Any]) -> list[PastEdit]:
+    """Return the history of an example."""
+    names = ("path", "old", "new", "above", "below")
+    return [PastEdit(*(edit[name] for name in names)) for edit in example["history"]]
 
 
 def is_settled(example: dict[str, Any]) -> bool:

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.trunk.config import TrunkConfig
-from infill_engine.models.trunk.files.shards import Arrays, map_shard, recipe_of
+from infill_engine.models.trunk.files.shards import Arrays, map_made_for
 
 DENOISER = "denoiser.safetensors"
 SMALL_HEAD = 0.5  # cost of a mask row, as a share of a row's in the upper layers; measured on two cores
@@ -76,15 +76,8 @@ class Denoiser:
 
         `made_for` identifies the trunk that the mask rows belong to.
         """
-        path = folder / DENOISER
-        if not path.is_file():
-            return None
-        try:
-            if recipe_of(path) != made_for:
-                raise ModelDamagedError(f"{path} was made for another model")
-            return cls(map_shard(path), config)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ModelDamagedError(f"{path} cannot be read ({type(error).__name__})") from error
+        arrays = map_made_for(folder / DENOISER, made_for)
+        return None if arrays is None else cls(arrays, config)
 
     def choices(self, denoised: Denoised, rows: slice, before: int) -> "list[Choice]":
         """Return the likeliest text of a block, whose mask rows are `rows` of a pass, after the token `before`.

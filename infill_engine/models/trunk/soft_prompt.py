@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.trunk.config import TrunkConfig
-from infill_engine.models.trunk.files.shards import map_shard, recipe_of, write_shard
+from infill_engine.models.trunk.files.shards import map_made_for, write_shard
 
 NEXT_EDITS = "next-edits.safetensors"
 Halves = NDArray[np.float16]
+NOTHING: Halves = np.zeros((0, 0, 0, 0), np.float16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +43,14 @@ class SoftPrompt:
         `made_for` identifies the trunk that it was trained with.
         """
         path = folder / NEXT_EDITS
-        if not path.is_file():
+        arrays = map_made_for(path, made_for)
+        if arrays is None:
             return None
-        try:
-            if recipe_of(path) != made_for:
-                raise ModelDamagedError(f"{path} was made for another model")
-            arrays = map_shard(path)
-            found = cls(arrays["keys"], arrays["values"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ModelDamagedError(f"{path} cannot be read ({type(error).__name__})") from error
-        shape = config.layers, config.kv_heads, len(found), config.head_dim
-        if found.keys.shape != shape or found.values.shape != shape:
+        keys, values = (arrays.get(name, NOTHING) for name in ("keys", "values"))
+        rows = keys.shape[2] if keys.ndim == NOTHING.ndim else 0
+        if not keys.shape == values.shape == (config.layers, config.kv_heads, rows, config.head_dim):
             raise ModelDamagedError(f"{path} does not fit this model")
-        return found
+        return cls(keys, values)
 
 
 def write_soft_prompt(path: Path, prompt: SoftPrompt, made_for: str) -> None:

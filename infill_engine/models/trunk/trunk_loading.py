@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import psutil
 
@@ -15,12 +16,12 @@ from infill_engine.models.trunk.denoiser import Denoiser
 from infill_engine.models.trunk.model import CACHES, TrunkModel
 from infill_engine.models.trunk.prepared import Prepared, find_prepared, prepare
 from infill_engine.models.trunk.slots import SLOTS
-from infill_engine.models.trunk.soft_prompt import SoftPrompt
 from infill_engine.models.trunk.sources import Source
 from infill_engine.settings import AUTO, ModelSettings
 
 Report = Callable[[str, float], None]  # the current task, and the share of it that is done
 INT8 = "int8"
+T = TypeVar("T")
 LIBRARIES = 150_000_000  # bytes of the process without a model
 
 
@@ -40,7 +41,8 @@ def load_trunk(source: Source, device: str, settings: ModelSettings, report: Rep
         beside.submit(vocabulary.build_tables)
         if source.name != TRUNK:  # the default model is small, and one moment's free memory would decide for the day
             require_memory(source, device, settings)
-        (denoiser, note), (soft_prompt, other_note) = _denoiser(source), _soft_prompt(source)
+        denoiser, note = _unless_damaged(source.denoiser, "The model writes from left to right")
+        soft_prompt, other_note = _unless_damaged(source.soft_prompt, "The model proposes worse next edits")
         note = " ".join(filter(None, (note, other_note)))
         if in_int8:
             prepared = found.result() or prepare(source, prepared_folder(), report)
@@ -53,20 +55,12 @@ def load_trunk(source: Source, device: str, settings: ModelSettings, report: Rep
     return TrunkModel(backend, vocabulary, note, soft_prompt)
 
 
-def _denoiser(source: Source) -> tuple[Denoiser | None, str]:
-    """Return the weights of mask rows, or why there are none although there should be."""
+def _unless_damaged(load: Callable[[], T | None], otherwise: str) -> tuple[T | None, str]:
+    """Return what `load` returns, or what the user should know if the file is damaged."""
     try:
-        return source.denoiser(), ""
+        return load(), ""
     except ModelDamagedError as error:
-        return None, f"{error}. The model writes from left to right until infill-ls is installed again."
-
-
-def _soft_prompt(source: Source) -> tuple[SoftPrompt | None, str]:
-    """Return the soft prompt of next edits, or why there is none although there should be."""
-    try:
-        return source.soft_prompt(), ""
-    except ModelDamagedError as error:
-        return None, f"{error}. The model proposes worse next edits until infill-ls is installed again."
+        return None, f"{error}. {otherwise} until infill-ls is installed again."
 
 
 def memory_needed(config: TrunkConfig, bytes_each: int = 1) -> int:

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from infill_engine.errors import ModelDamagedError
+
 Arrays = Mapping[str, NDArray[Any]]
 Layout = Mapping[str, tuple[np.dtype[Any], tuple[int, ...]]]  # the types and shapes of tensors, by name
 DTYPES = {"float32": "F32", "float16": "F16", "int32": "I32", "int8": "I8", "uint8": "U8"}
@@ -70,6 +72,21 @@ def map_shard(path: Path) -> dict[str, NDArray[Any]]:
             start, end = (8 + length + offset for offset in about["data_offsets"])
             arrays[name] = np.asarray(mapped[start:end]).view(NUMPY_TYPES[about["dtype"]]).reshape(about["shape"])
     return arrays
+
+
+def map_made_for(path: Path, made_for: str) -> dict[str, NDArray[Any]] | None:
+    """Return the arrays of a file that was made for the model `made_for`; None without the file.
+
+    Raises ModelDamagedError.
+    """
+    if not path.is_file():
+        return None
+    try:
+        if recipe_of(path) != made_for:
+            raise ModelDamagedError(f"{path} was made for another model")
+        return map_shard(path)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ModelDamagedError(f"{path} cannot be read ({type(error).__name__})") from error
 
 
 def recipe_of(path: Path) -> str:
