@@ -17,7 +17,6 @@ MOST_NATS = 6.0  # differences beyond it count as this much
 WEIGHTS: Mapping[str, float] = {
     "constant": -3.21,
     "worth": 0.68,
-    "here": 0.0,
     "mean": 0.71,
     "least": 1.24,
     "parting": 0.38,
@@ -58,7 +57,6 @@ def features_of(scores: RewriteScores, request: InfillRequest) -> dict[str, floa
     return {
         "constant": 1.0,
         "worth": _bounded(scores.worth),
-        "here": _bounded(scores.here),
         "mean": max(scores.new / max(scores.tokens, 1), -3.0),
         "least": _bounded(scores.least),
         "parting": _bounded(scores.parting),
