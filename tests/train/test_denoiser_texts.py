@@ -5,6 +5,7 @@ from tiny_denoiser import END, NETWORK, TEXTS, WRITTEN
 
 from infill_engine.models.trunk.network import UNSEEN, attention, forward, normed
 from train.denoiser.context import load_context, read_context, save_context
+from train.denoiser.lanes import Order, Writer
 from train.denoiser.layout import anchors_of, known_slots, lay_out
 from train.denoiser.prompts import guides_of
 from train.denoiser.texts import LIKELIEST, Text, load_piece, save_piece
@@ -54,6 +55,17 @@ def test_slots_have_targets_as_long_as_the_text_went_the_trunks_way():
     generator = torch.Generator().manual_seed(0)
     assert anchors_of(text, 9, 9, generator).tolist() == [0, 1, 2, 4]
     assert anchors_of(text, 0, 9, generator).tolist() == []
+
+
+def test_a_given_middle_is_read_with_the_trunks_choices_as_targets():
+    prompt, given = [7, 8, 9, 10], [3, 14, 15, 9, 2]
+    writer = Writer(NETWORK, frozenset({END}), lanes=2, slots=32)
+    read, written = writer.write([Order(prompt, [], len(given), given), Order(prompt, [], 3)])
+    assert read.text.tokens.tolist() == [*prompt, *given]
+    assert read.text.start == len(prompt)
+    states = forward(NETWORK, NETWORK.embed(read.text.tokens), torch.arange(9), causal)
+    assert torch.equal(read.text.likeliest[:, 0], NETWORK.logits(normed(NETWORK, states)).argmax(-1))
+    assert written.text.tokens[4:].tolist() == written.text.likeliest[3:-1, 0].tolist()
 
 
 def test_guides_are_the_beginnings_of_lines():

@@ -21,12 +21,13 @@ PERIOD, REPEATED = 16, 28  # a text that repeats this few tokens for this long i
 class Order:
     """A prompt, and how its middle is led on: where it would end, the next of the `guides` is added.
 
-    The middle has at most `most` tokens.
+    The middle begins with the tokens `given`, and has at most `most` tokens.
     """
 
     prompt: list[int]
     guides: list[list[int]]
     most: int
+    given: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +134,10 @@ class Writer:
         return states, entered
 
     def _begin(self, number: int, order: Order) -> tuple[Tensor, Tensor]:
-        """Read a prompt into a lane and return the likeliest tokens after each of its tokens."""
-        lane = self._lanes[number] = _Lane(order)
-        size = len(order.prompt)
+        """Read a prompt and what is given of its middle into a lane. Returns the likeliest tokens after each token."""
+        lane = self._lanes[number] = _Lane(order, list(order.given))
+        tokens = torch.tensor(order.prompt + order.given)
+        size = len(tokens)
 
         def attend(layer: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
             self._kept[layer][0, number, :, :size] = keys
@@ -145,7 +147,7 @@ class Writer:
             )
             return found[0].transpose(0, 1).flatten(1)
 
-        states, entered = self._forward(torch.tensor(order.prompt), torch.arange(size), attend)
+        states, entered = self._forward(tokens, torch.arange(size), attend)
         lane.entered.append(entered)
         return self._likeliest(states)
 

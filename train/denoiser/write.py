@@ -46,7 +46,7 @@ def main() -> None:
     done = pieces_in(options.out)
     tokens = sum(text.written for path in done for text in load_piece(path))
     files = read_folder(options.corpus) if options.corpus.is_dir() else read_corpus(options.corpus)
-    orders = draw_orders(files, vocabulary, random.Random(options.seed + len(done)), options.snippets)
+    orders = draw_orders(files, vocabulary, random.Random(options.seed + len(done)), options)
     batch: list[Written] = []
     number, began, before = len(done), time.process_time(), tokens
     for written in writer.write(orders):
@@ -105,9 +105,11 @@ def open_writer(options: argparse.Namespace) -> tuple[Writer, TrunkVocabulary]:
     return Writer(network, ends, lanes=options.lanes, slots=options.slots, keep_from=keep_from), vocabulary
 
 
-def draw_orders(files: list[File], vocabulary: TrunkVocabulary, rng: random.Random, snippets: float) -> Iterator[Order]:
+def draw_orders(
+    files: list[File], vocabulary: TrunkVocabulary, rng: random.Random, options: argparse.Namespace
+) -> Iterator[Order]:
     """Yield prompts of random files without end. Every language has the same share."""
-    heads, settings = Heads(files, vocabulary, snippets), PromptSettings()
+    heads, settings = Heads(files, vocabulary, options.snippets), PromptSettings(original=options.original)
     languages = sorted({file.language for file in files})
     of_language = {name: [file for file in files if file.language == name] for name in languages}
     shares = {name: [min(len(file.text), LARGEST_SHARE) for file in of_language[name]] for name in languages}
@@ -131,6 +133,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--lanes", type=int, default=48, help="texts written at a time")
     add("--slots", type=int, default=720, help="most tokens of a prompt and its middle")
     add("--snippets", type=float, default=0.15, help="share of the prompts with snippets of their package in front")
+    add("--original", type=float, default=0.0, help="share of the middles that are read instead of written")
     add("--threads", type=int, default=1, help="more are slower beside other work: run two processes with two folders")
     add("--seed", type=int, default=0)
     return parser
