@@ -1,12 +1,12 @@
 """How much a text breaks the syntax: the number of faults that it adds."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from tree_sitter import Tree
 
-from infill_engine.text import syntax
+from infill_engine.text import delimiters, syntax
 from infill_engine.text.embedded import region
 from infill_engine.text.languages import language as language_named
 from infill_engine.types import InfillRequest
@@ -50,18 +50,56 @@ def leaves_faults(text: str, request: InfillRequest) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _ParsedContext:
-    """The code around a hole, parsed with a placeholder. `least` is the number of faults it has by itself."""
+    """The code around a hole. `least` is the number of faults it has by itself.
 
-    before: bytes
-    after: bytes
+    A body that is still open is no fault of a text: its author goes on in it. So unclosed braces count as closed, those
+    of the lines above (`opened`, outermost first) at the end, and the one that a text opens at its end right there.
+    `closed` are the brackets that the code after the hole closes.
+    """
+
+    before: str
+    after: str
     language: str
-    tree: Tree
-    least: int
+    opened: str = ""
+    closed: str = ""
+    least: int = 0
 
     def faults_with(self, text: str) -> int:
         """Count the faults with `text` in the hole. Only the change is parsed."""
-        tree = syntax.refilled(self.tree, self.before, PLACEHOLDER, text, self.after, self.language)
-        return 0 if tree is None else syntax.faults(tree)
+        found = self._count(text, "")
+        if not found:
+            return 0
+        line = (self.before.rpartition("\n")[2] + text).rpartition("\n")[2] if text.strip() else ""
+        rest = delimiters.unclosed(self.opened, delimiters.scan(text, self.language).closed + self.closed)
+        end = "\n" + "}" * len(rest) if set(rest) == {"{"} else ""
+        closings = () if self.after.partition("\n")[0].strip() else _closings(line.rstrip(), self.language)
+        texts = (text, *(f"{text}\n{closing}" for closing in closings))
+        return min(found, *(self._count(one, end) for one in texts))
+
+    def _count(self, text: str, end: str) -> int:
+        after = self.after + end
+        tree = _with_placeholder(self.before, after, self.language)
+        sides = syntax.to_bytes(self.before), syntax.to_bytes(after)
+        refilled = tree and syntax.refilled(tree, sides[0], PLACEHOLDER, text, sides[1], self.language)
+        return 0 if refilled is None else syntax.faults(refilled)
+
+
+@lru_cache(maxsize=8)
+def _with_placeholder(before: str, after: str, language: str) -> Tree | None:
+    return syntax.parse(before + PLACEHOLDER + after, language)
+
+
+def _closings(line: str, language: str) -> Iterator[str]:
+    """Yield what may close the body that a line opens at its end, with the brackets around it and without."""
+    layout = language_named(language).layout
+    if not layout.opens.search(line):
+        return
+    if line.endswith("{"):
+        yield from ("}", "};")
+        if len(opened := delimiters.scan(line, language).opened) > 1:
+            yield "".join(delimiters.PAIRS[bracket] for bracket in reversed(opened))
+    else:
+        yield from layout.closing_words
 
 
 def _parsed_context(request: InfillRequest) -> _ParsedContext | None:
@@ -95,10 +133,9 @@ def _parsed(before: str, after: str, language: str, *, cut: bool) -> _ParsedCont
 
 def _parsed_from(before: str, after: str, language: str) -> _ParsedContext | None:
     before = syntax.opened(before, language)
-    tree = syntax.parse(before + PLACEHOLDER + after, language)
-    if tree is None:
-        return None
-    least, sides = syntax.faults(tree), (syntax.to_bytes(before), syntax.to_bytes(after))
-    if least:
-        least = min(least, _ParsedContext(*sides, language, tree, least).faults_with(""))
-    return _ParsedContext(*sides, language, tree, least)
+    tree = _with_placeholder(before, after, language)
+    if tree is None or not (least := syntax.faults(tree)):
+        return tree and _ParsedContext(before, after, language)
+    opened = delimiters.scan(before[: before.rfind("\n") + 1], language).opened
+    around = _ParsedContext(before, after, language, opened, delimiters.scan(after, language).closed)
+    return replace(around, least=min(least, around.faults_with(PLACEHOLDER), around.faults_with("")))

@@ -93,11 +93,11 @@ class Layout:
 
     `opens` matches the end of a line above a body, `continues` the end of a line whose next line is indented for
     another reason. `ends` matches the line that closes a body, `top_level` a line at the outermost level, and `leaves`
-    a statement that ends its body. Where braces may contain statements or values, a brace contains statements after one
-    of `brace_words` and in a line that begins with one of `header_words`, and values if `value_brace` matches the line
-    up to it. `outermost` are the characters, besides letters, with which a line at the outermost level may begin.
-    `hard_breaks` says that two spaces at a line's end have a meaning, `documents` that a string at the start of a body
-    is a docstring.
+    a statement that ends its body. `closing_words` close bodies that no brace opened. Where braces may contain
+    statements or values, a brace contains statements after one of `brace_words` and in a line that begins with one of
+    `header_words`, and values if `value_brace` matches the line up to it. `outermost` are the characters, besides
+    letters, with which a line at the outermost level may begin. `hard_breaks` says that two spaces at a line's end have
+    a meaning, `documents` that a string at the start of a body is a docstring.
     """
 
     indent: str
@@ -106,6 +106,7 @@ class Layout:
     opens: re.Pattern[str]
     continues: re.Pattern[str]
     ends: re.Pattern[str] | None
+    closing_words: tuple[str, ...]
     top_level: re.Pattern[str]
     leaves: re.Pattern[str]
     brace_words: tuple[str, ...]

@@ -230,6 +230,7 @@ def _layout(table: Table) -> Layout:
         opens=table.needed("opens"),
         continues=table.needed("continues"),
         ends=table.pattern("ends"),
+        closing_words=table.words("closing_words"),
         top_level=table.needed("top_level"),
         leaves=table.needed("leaves"),
         brace_words=table.words("brace_words"),

@@ -67,3 +67,36 @@ def test_embedded_code_beyond_the_window() -> None:
 def test_a_document_that_the_grammar_refuses_has_no_faults() -> None:
     deep = request("one: │\n" + "two: three\n" * 40 + "- " * 200, "yaml", window=200)
     assert new_faults(["1", "]"], deep) == [0, 0]
+
+# where a body is opened, what opens it, and texts that break the syntax
+OPENERS = [
+    ("typescript", "const TAX = 1;\n\nexport function total(│\n", "cart: Cart): number {", "cart: Cart {"),
+    ("typescript", "function f(a: string[]) {\n  a.forEach(│\n}\n", "(x) => {", "(x) =>"),
+    ("javascript", "const x = │\n", "{", "= {"),
+    ("go", "package a\n\nfunc f(xs []int) {\n\tfor _, x│\n}\n", " := range xs {", " := range xs"),
+    ("java", "class A {\n  int total(│\n}\n", "Cart c) {", "Cart c"),
+    ("rust", "fn total(│\n", "cart: &Cart) -> u32 {", "cart: &Cart)"),
+    ("cpp", "class A│\n", " {", " :"),
+    ("php", "<?php\nforeach (│\n", "$a as $b):", "$a as $b)"),
+    ("ruby", "def f(xs)\n  xs.each│\nend\n", " do |x|", " do ("),
+    ("lua", "function f(x)\n  if x│\nend\n", " then", " then ("),
+    ("shellscript", "if [ -f x ]│\n", "; then", "; then ("),
+]
+
+
+@pytest.mark.parametrize(("language", "marked", "opens", "breaks"), OPENERS, ids=lambda value: "")
+def test_a_text_may_leave_the_body_open_that_it_opens(language: str, marked: str, opens: str, breaks: str) -> None:
+    sound, broken = new_faults([opens, breaks], request(marked, language))
+    assert (sound, broken > 0) == (0, True)
+
+
+def test_a_body_is_not_opened_in_the_middle_of_a_line() -> None:
+    closed, opened = new_faults(["f(1)", "{"], request("const x = │;\n", "javascript"))
+    assert (closed, opened > 0) == (0, True)
+
+
+def test_bodies_that_are_still_open_are_no_fault_and_hide_none() -> None:
+    typed = request("package a\n\nfunc f(xs []int) {\n\tfor _, x := range xs {\n\t\ttotal += │\n", "go")
+    sound, broken, closes = new_faults(["x * x", "x x", "x\n\t}\n}"], typed)
+    assert (sound, broken >= BREAKS, closes) == (0, True, 0)
+    assert not leaves_faults("x * x", typed)
