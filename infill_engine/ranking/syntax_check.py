@@ -69,10 +69,11 @@ class _ParsedContext:
         found = self._count(text, "")
         if not found:
             return 0
-        line = (self.before.rpartition("\n")[2] + text).rpartition("\n")[2] if text.strip() else ""
-        rest = delimiters.unclosed(self.opened, delimiters.scan(text, self.language).closed + self.closed)
+        lines = self.before.rpartition("\n")[2] + text
+        rest = delimiters.unclosed(self.opened, delimiters.scan(lines, self.language).closed + self.closed)
         end = "\n" + "}" * len(rest) if set(rest) == {"{"} else ""
-        closings = () if self.after.partition("\n")[0].strip() else _closings(line.rstrip(), self.language)
+        last = lines.rpartition("\n")[2].rstrip() if text.strip() else ""
+        closings = () if self.after.partition("\n")[0].strip() else _closings(last, self.language)
         texts = (text, *(f"{text}\n{closing}" for closing in closings))
         return min(found, *(self._count(one, end) for one in texts))
 

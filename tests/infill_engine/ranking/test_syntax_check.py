@@ -100,3 +100,9 @@ def test_bodies_that_are_still_open_are_no_fault_and_hide_none() -> None:
     sound, broken, closes = new_faults(["x * x", "x x", "x\n\t}\n}"], typed)
     assert (sound, broken >= BREAKS, closes) == (0, True, 0)
     assert not leaves_faults("x * x", typed)
+
+
+def test_a_line_may_end_a_call_in_a_body_that_is_still_open() -> None:
+    typed = request("class Shop {\n    void add(Item item) {\n        items.add(│\n}\n", "java")
+    sound, closes, broken = new_faults(["item);", "item);\n    }", "item"], typed)
+    assert (sound, closes, broken >= BREAKS) == (0, 0, True)
