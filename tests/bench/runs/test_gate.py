@@ -1,7 +1,4 @@
-"""The gate: answers in a fixed number of passes, compared with those of another build; a significant loss fails.
-
-The model is scripted, so the gate takes seconds.
-"""
+"""The gate: answers in a fixed number of passes, compared with those of another build; a significant loss fails."""
 
 import json
 import shutil
@@ -23,11 +20,24 @@ def compared(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
     return command.main()
 
 
-def test_a_loss_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    now, better = tmp_path / "now", tmp_path / "better"
-    gate = [sys.executable, "-m", "bench.runs", "gate", "--model", "scripted", "--out", str(now)]
+def run_gate(model: str, out: Path) -> None:
+    gate = [sys.executable, "-m", "bench.runs", "gate", "--model", model, "--out", str(out)]
     ran = subprocess.run(gate, cwd=REPOSITORY, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
+
+
+def test_the_default_model_answers_as_well_as_when_it_was_committed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_gate("default", tmp_path / "now")
+    assert compared(monkeypatch, REPOSITORY / "bench/results/gate", tmp_path / "now", "--fail-on-loss") == 0, (
+        capsys.readouterr().out
+    )
+
+
+def test_a_loss_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    now, better = tmp_path / "now", tmp_path / "better"
+    run_gate("scripted", now)
     shutil.copytree(now, better)
     path = better / NAME
     path.write_text(path.read_text().replace("[false", "[true").replace(", false", ", true"))
