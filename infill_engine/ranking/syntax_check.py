@@ -7,6 +7,7 @@ from functools import lru_cache
 from tree_sitter import Tree
 
 from infill_engine.text import delimiters, syntax
+from infill_engine.text.bodies import ended_bodies, open_bodies
 from infill_engine.text.embedded import region
 from infill_engine.text.languages import language as language_named
 from infill_engine.types import InfillRequest
@@ -52,17 +53,20 @@ def leaves_faults(text: str, request: InfillRequest) -> bool:
 class _ParsedContext:
     """The code around a hole. `least` is the number of faults it has by itself.
 
-    A body that is still open is no fault of a text: its author goes on in it. So unclosed braces count as closed, those
-    of the lines above (`opened`, outermost first) at the end, and the one that a text opens at its end right there.
-    `closed` are the brackets that the code after the hole closes.
+    A body that is still open is no fault of a text: its author goes on in it. So open bodies count as closed: those of
+    the lines above at the end, and the one that a text opens at its end right there. Of the lines above, `opened` are
+    the open brackets, outermost first, and `bodies` the number of open bodies that a word ends. `closed` and `ended`
+    say how many of them the code after the hole closes.
     """
 
     before: str
     after: str
     language: str
+    least: int = 0
     opened: str = ""
     closed: str = ""
-    least: int = 0
+    bodies: int = 0
+    ended: int = 0
 
     def faults_with(self, text: str) -> int:
         """Count the faults with `text` in the hole. Only the change is parsed."""
@@ -70,12 +74,19 @@ class _ParsedContext:
         if not found:
             return 0
         lines = self.before.rpartition("\n")[2] + text
-        rest = delimiters.unclosed(self.opened, delimiters.scan(lines, self.language).closed + self.closed)
-        end = "\n" + "}" * len(rest) if set(rest) == {"{"} else ""
         last = lines.rpartition("\n")[2].rstrip() if text.strip() else ""
         closings = () if self.after.partition("\n")[0].strip() else _closings(last, self.language)
-        texts = (text, *(f"{text}\n{closing}" for closing in closings))
-        return min(found, *(self._count(one, end) for one in texts))
+        end = self._end(lines)
+        return min(found, self._count(text, end), *(self._count(f"{text}\n{closing}", end) for closing in closings))
+
+    def _end(self, lines: str) -> str:
+        """Return what closes the bodies above that neither `lines` nor the code after them closes."""
+        words = language_named(self.language).layout.closing_words
+        bodies = self.bodies - ended_bodies(lines, self.language) - self.ended
+        if bodies > 0 and len(words) == 1:
+            return f"\n{words[0]}" * bodies
+        rest = delimiters.unclosed(self.opened, delimiters.scan(lines, self.language).closed + self.closed)
+        return "\n" + "}" * len(rest) if set(rest) == {"{"} else ""
 
     def _count(self, text: str, end: str) -> int:
         after = self.after + end
@@ -137,6 +148,14 @@ def _parsed_from(before: str, after: str, language: str) -> _ParsedContext | Non
     tree = _with_placeholder(before, after, language)
     if tree is None or not (least := syntax.faults(tree)):
         return tree and _ParsedContext(before, after, language)
-    opened = delimiters.scan(before[: before.rfind("\n") + 1], language).opened
-    around = _ParsedContext(before, after, language, opened, delimiters.scan(after, language).closed)
+    above = before[: before.rfind("\n") + 1]
+    around = _ParsedContext(
+        before,
+        after,
+        language,
+        opened=delimiters.scan(above, language).opened,
+        closed=delimiters.scan(after, language).closed,
+        bodies=open_bodies(above, language),
+        ended=ended_bodies(after, language),
+    )
     return replace(around, least=min(least, around.faults_with(PLACEHOLDER), around.faults_with("")))

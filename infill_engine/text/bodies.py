@@ -9,13 +9,23 @@ _COUNTED = frozenset({Bodies.WORDS, Bodies.TAGS})
 
 def open_bodies(text: str, language: str) -> int:
     """Return how many bodies are open at the end of `text`; 0 if brackets or indentation delimit bodies."""
+    return _balance(text, language)[0]
+
+
+def ended_bodies(text: str, language: str) -> int:
+    """Return how many bodies end in `text` that began before it; 0 if brackets or indentation delimit bodies."""
+    return _balance(text, language)[1]
+
+
+def _balance(text: str, language: str) -> tuple[int, int]:
     known = language_named(language)
-    bodies = 0
+    opened = ended = 0
     if known.layout.bodies in _COUNTED:
         for line in lines.split(text):
             opens, ends = opens_and_ends(without_comment(line, known), known)
-            bodies = max(bodies - ends, 0) + opens
-    return bodies
+            ended += ends and not opened
+            opened = max(opened - ends, 0) + opens
+    return opened, ended
 
 
 def opens_and_ends(code: str, known: Language) -> tuple[bool, bool]:

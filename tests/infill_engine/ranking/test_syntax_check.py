@@ -68,6 +68,7 @@ def test_a_document_that_the_grammar_refuses_has_no_faults() -> None:
     deep = request("one: │\n" + "two: three\n" * 40 + "- " * 200, "yaml", window=200)
     assert new_faults(["1", "]"], deep) == [0, 0]
 
+
 # where a body is opened, what opens it, and texts that break the syntax
 OPENERS = [
     ("typescript", "const TAX = 1;\n\nexport function total(│\n", "cart: Cart): number {", "cart: Cart {"),
@@ -106,3 +107,17 @@ def test_a_line_may_end_a_call_in_a_body_that_is_still_open() -> None:
     typed = request("class Shop {\n    void add(Item item) {\n        items.add(│\n}\n", "java")
     sound, closes, broken = new_faults(["item);", "item);\n    }", "item"], typed)
     assert (sound, closes, broken >= BREAKS) == (0, 0, True)
+
+
+@pytest.mark.parametrize(
+    ("language", "marked", "opens", "breaks"),
+    [
+        ("lua", "function Cart:total()\n  for _, item│\n", " in ipairs(self.items) do", " in ipairs(self.items do"),
+        ("lua", "function f()\n  if x then\n    y = │\nend\n", "(1)", "(1"),
+        ("ruby", "class Cart\n  def total\n    @items.each│\n", " do |item|", " do |item"),
+    ],
+    ids=lambda value: "",
+)
+def test_bodies_that_a_word_ends_may_be_open(language: str, marked: str, opens: str, breaks: str) -> None:
+    sound, broken = new_faults([opens, breaks], request(marked, language))
+    assert (sound, broken >= BREAKS) == (0, True)
