@@ -117,9 +117,12 @@ class SuggestionTracker:
         return suggestion is not None and suggestion.unsure
 
     def rest(self, snapshot: Snapshot, place: Place) -> str:
-        """Return what is left of the text that was shown and that the user is typing up to this place, or ""."""
+        """Return what is left of the text that was shown and that the user is typing up to this place, or "".
+
+        Nothing is left once one of the texts is typed whole, even if another one goes on.
+        """
         suggestion = self._begun(snapshot, place)
-        if suggestion is None:
+        if suggestion is None or suggestion.inserted in suggestion.texts:
             return ""
         typed = suggestion.inserted
         return next((text[len(typed) :] for text in suggestion.texts if text.startswith(typed) and text != typed), "")

@@ -94,6 +94,15 @@ EDITS = [
 ]
 
 
+def test_nothing_is_left_of_another_text_once_one_is_typed_whole() -> None:
+    following = Following("total │", (":= 0.0", ":= 0.00", "+= x"))
+    rests = []
+    for key in ":= 0.0":
+        following.insert(key)
+        rests.append(following.suggestions.rest(following.snapshot(), following.place()))
+    assert rests == ["= 0.0", " 0.0", "0.0", ".0", "0", ""]
+
+
 @pytest.mark.parametrize("marked", ["x = │", "x = │)\nrest()\n", "a\n\n  😀 = │ # behind\r\n", "│"])
 @pytest.mark.parametrize(("edits", "expected"), EDITS, ids=str)
 def test_what_edits_tell(edits: list[str | int], expected: dict[str, int], marked: str) -> None:
