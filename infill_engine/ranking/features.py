@@ -44,7 +44,8 @@ class Features:
     draft_logprob: float  # the mean log-probability of that draft's tokens; 0 otherwise
     scored: float  # 1 if the model computed the likelihood of the text
     probability_share: float  # the text's share of the probability of all scored texts; 0 if it was not scored
-    logprob: float  # of the whole text; 0 if it was not scored
+    probability: float  # of the whole text; 0 if it was not scored
+    logprob: float  # its logarithm; 0 if it was not scored
     inside_word: float  # 1 if the cursor is after the beginning of a word
     line: float  # 1 if the hole is of this kind; likewise the next two
     expression: float
@@ -115,6 +116,7 @@ def _features(
         draft_logprob=max(draft_logprobs, default=0.0),
         scored=float(share is not None),
         probability_share=share or 0.0,
+        probability=0.0 if logprob is None else math.exp(logprob),
         logprob=max(logprob or 0.0, LEAST_LOGPROB),
         inside_word=float(context_features.inside_word),
         line=float(hole.kind is HoleKind.LINE),
