@@ -48,7 +48,7 @@ def find_consequences(
     edited: EditedText, *, show_from: float = SHOW_FROM, stop: Callable[[], bool] = lambda: False
 ) -> Consequences:
     """What the edit makes necessary, at most `MOST_PROPOSALS` proposals. `stop` is asked between pieces of work."""
-    if load_query(language(edited.language).entry, "locals") is None:
+    if load_query(language(edited.language), "locals") is None:
         return Consequences(reason=NoEditReason.UNSUPPORTED)
     changes = trimmed(edited.before, edited.changes)
     reason = _quiet(edited.before, edited.after, changes)

@@ -14,7 +14,7 @@ MOST_VISITED = 2000  # nodes; beyond this, an exact count does not matter
 
 def grammar(language: str) -> Language | None:
     """Return the grammar of a language, or None if there is no usable one."""
-    return grammar_of(language_named(language).entry)
+    return grammar_of(language_named(language))
 
 
 def parser_for(language: str) -> Parser | None:
@@ -25,7 +25,7 @@ def parser_for(language: str) -> Parser | None:
 
 def may_parse(text: str, language: str) -> bool:
     """Return whether `text` is safe to parse. One grammar's parser crashes on very deep nesting."""
-    known = language_named(language).entry.grammar
+    known = language_named(language).grammar
     return known is None or known.refuses is None or known.refuses.search(text) is None
 
 
@@ -57,7 +57,7 @@ def point_after(start: tuple[int, int], text: bytes) -> tuple[int, int]:
 
 def opened(text: str, language: str) -> str:
     """Return a part of a file with the opening that it needs to be parsed as code. Offsets change."""
-    known = language_named(language).entry.grammar
+    known = language_named(language).grammar
     if known is None or known.opened is None or known.opened.match(text):
         return text
     return known.opening + text
