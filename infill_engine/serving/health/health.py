@@ -7,11 +7,14 @@ or the processor ran at a lower clock. A process whose model is replaced while i
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from infill_engine.budget.deadline import Clock, now
 from infill_engine.serving.health.event_log import Log, silent
 from infill_engine.serving.health.probe import Probe, measure
+
+if TYPE_CHECKING:
+    from infill_engine.engine.engine import Engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +102,7 @@ class Health:
             return "memory has grown" if self._large >= self.settings.in_a_row else ""
 
 
-class Probed(Protocol):
-    """The part of an engine that matters here; see `EngineLike`."""
-
-    def probe(self) -> Callable[[], None] | None: ...
-
-
-def probe(engine: Probed, health: Health | None, stopped: Callable[[], bool]) -> None:
+def probe(engine: "Engine", health: Health | None, stopped: Callable[[], bool]) -> None:
     """Measure a small pass, unless a request comes in between. A model whose passes fail is not probed again."""
     if health is None:
         return

@@ -110,7 +110,7 @@ class Layout:
 
 
 class DiffusionGemmaModel:
-    """Implements `infill_engine.models.base.CanvasModel`, and CountsWork, ConditionsItself and CompilesSteps."""
+    """Implements `infill_engine.models.base.CanvasModel`, and ConditionsItself and CompilesSteps."""
 
     def __init__(
         self,
