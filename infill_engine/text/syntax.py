@@ -68,6 +68,21 @@ def to_bytes(text: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
+def nodes_around(tree: Tree, start: int, end: int) -> list[Node]:
+    """Return the nodes around the bytes from `start` to `end`, smallest first.
+
+    This walks the tree once from the root. A node's `parent` repeats that walk on every call, and nesting may be as
+    deep as the text is long.
+    """
+    smallest = tree.root_node.descendant_for_byte_range(start, end)
+    if smallest is None:
+        return []
+    around = [tree.root_node]
+    while around[-1] != smallest and (child := around[-1].child_with_descendant(smallest)) is not None:
+        around.append(child)
+    return around[::-1]
+
+
 def faults(tree: Tree) -> int:
     """Return the number of ERROR and MISSING nodes. Visits only subtrees with an error, and at most MOST_VISITED
     nodes."""

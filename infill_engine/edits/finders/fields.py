@@ -14,6 +14,7 @@ from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.scopes import Names
 from infill_engine.edits.source import Source, enclosing
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
+from infill_engine.text import lines
 from infill_engine.text.languages.record import Syntax
 
 KEPT = 0.85  # all other parameters are stored in fields
@@ -126,10 +127,8 @@ def _annotation(parameter: str) -> str:
 def _beside(source: Source, model: _Setting, line: str, shift: Shift, *, below: bool) -> Edit | None:
     """Return an insertion of `line` below or above a statement that is alone on its line."""
     text = source.text
-    line_start = text.rfind("\n", 0, model.start) + 1
+    line_start, line_end = lines.around(text, model.start, model.end)
     indent = text[line_start : model.start]
-    line_end = text.find("\n", model.end)
-    line_end = len(text) if line_end < 0 else line_end
     if indent.strip() or text[model.end : line_end].split("#")[0].split("//")[0].strip(" \t\r;"):
         return None
     at = (line_end - text[:line_end].endswith("\r")) if below else line_start

@@ -13,13 +13,13 @@ from tree_sitter import Node
 from infill_engine.context.line_shapes import WORD, is_name, keywords_of, shape_of
 from infill_engine.context.name_exchange import exchanged_names, renamed_word
 from infill_engine.edits.changes import Shift
-from infill_engine.edits.occurrence import defines
 from infill_engine.edits.parsed import ParsedEdit
-from infill_engine.edits.renamings import Renaming, renamings
-from infill_engine.edits.scopes import Names
+from infill_engine.edits.renamings import renamings
 from infill_engine.edits.source import Source, ancestors, enclosing
 from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
+from infill_engine.text import lines
 from infill_engine.text.languages.record import Syntax
+from infill_engine.text.sequences import common_ends
 
 REACH_LINES = 25  # above and below
 MOST_SIMILAR_LINES = 8
@@ -58,7 +58,7 @@ def propose_similar_lines(edit: ParsedEdit) -> list[Proposal]:
     if found is None:
         return []
     line, new = found
-    if _declares(before, line) or any(_is_defined(before, renaming) for renaming in renamings(edit)):
+    if _declares(before, line) or any(one.is_defined(before) for one in renamings(edit)):
         return []  # functions of the same shape are different functions
     similar_lines = []
     for other in _around(before.text, line):
@@ -99,21 +99,12 @@ def _declares(source: Source, line: _Line) -> bool:
     return any(node.type in source.syntax.declarations for top in around for node in (top, *top.named_children))
 
 
-def _is_defined(before: Source, renaming: Renaming) -> bool:
-    """Return whether a name was changed where it is defined. The finder for renames handles that."""
-    names = Names.of(before, renaming.old)
-    places = [] if names is None else [names.at(start) for start in renaming.starts]
-    return any(one is not None and defines(one, before.syntax) for one in places)
-
-
 def _changed_line(before: Source, after: Source, changes: Sequence[Change]) -> tuple[_Line, str] | None:
     """Return the one line that contains all changes, before and after."""
     if not changes:
         return None
     text = before.text
-    start = text.rfind("\n", 0, changes[0].start) + 1
-    end = text.find("\n", start)
-    end = len(text) if end < 0 else end
+    start, end = lines.around(text, changes[0].start, changes[0].start)
     if changes[-1].end > end or end - start > LONGEST_LINE or any("\n" in change.new for change in changes):
         return None
     growth = sum(change.growth for change in changes)
@@ -159,10 +150,7 @@ def _as_similar_line(line: _Line, new: str, other: _Line) -> _SimilarLine | None
     names = _mapping(tokens, theirs)
     if names is None:
         return None
-    most = min(len(tokens), len(new_tokens))
-    first = next((at for at in range(most) if tokens[at] != new_tokens[at]), most)
-    most -= first
-    kept = next((at for at in range(most) if tokens[-1 - at] != new_tokens[-1 - at]), most)
+    first, kept = common_ends(tokens, new_tokens)
     last = len(tokens) - kept
     fresh = new_tokens[first : len(new_tokens) - kept]
     if not any(map(_says_something, (*tokens[first:last], *fresh))):
