@@ -18,13 +18,13 @@ def word_chars(language: str) -> re.Pattern[str]:
     return re.compile(r"[\w$]" if language_named(language).lexical.word.fullmatch("$") else r"\w")
 
 
-def make(text: str, changes: Iterable[Change]) -> str:
-    """Return `text` with the changes applied; they are sorted and do not overlap."""
-    parts, at = [], 0
+def make(text: str, changes: Iterable[Change], start: int = 0, end: int | None = None) -> str:
+    """Return `text[start:end]` with the changes applied, which are all in it, sorted, and do not overlap."""
+    parts, at = [], start
     for change in changes:
         parts += [text[at : change.start], change.new]
         at = change.end
-    return "".join(parts) + text[at:]
+    return "".join(parts) + text[at:end]
 
 
 def compose(changes: Sequence[Change], start: int, end: int, new: str) -> tuple[Change, ...]:
@@ -115,18 +115,12 @@ def words_changed(before: str, changes: Sequence[Change], language: str) -> Iter
             waiting = (waiting[0], max(end, waiting[1]), [*waiting[2], change])
             continue
         if waiting is not None:
-            yield _joined(before, *waiting)
+            first, last, joined = waiting
+            yield first, last, make(before, joined, first, last)
         waiting = (start, end, [change])
     if waiting is not None:
-        yield _joined(before, *waiting)
-
-
-def _joined(before: str, start: int, end: int, changes: Sequence[Change]) -> tuple[int, int, str]:
-    parts, at = [], start
-    for change in changes:
-        parts += [before[at : change.start], change.new]
-        at = change.end
-    return start, end, "".join(parts) + before[at:end]
+        first, last, joined = waiting
+        yield first, last, make(before, joined, first, last)
 
 
 def word_at(text: str, start: int, end: int, language: str) -> tuple[int, int]:
