@@ -18,7 +18,6 @@ from infill_engine.edits.renamings import renamings
 from infill_engine.edits.source import Source, ancestors, enclosing
 from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
 from infill_engine.text import lines
-from infill_engine.text.languages.record import Syntax
 from infill_engine.text.sequences import common_ends
 
 REACH_LINES = 25  # above and below
@@ -63,14 +62,14 @@ def propose_similar_lines(edit: ParsedEdit) -> list[Proposal]:
     similar_lines = []
     for other in _around(before.text, line):
         similar = _as_similar_line(line, new, other)
-        if similar is not None and not _is_comment(before, syntax, other):
+        if similar is not None and not _is_comment(before, other):
             similar_lines.append(similar)
     similar_lines.sort(key=lambda similar: abs(similar.line.row - line.row))
     if not similar_lines or len(similar_lines) > MOST_SIMILAR_LINES:
         return []
     if _holder(before, line.start, syntax.parameter_lists) is not None:
         return []  # of a function
-    if all(_in_text(before, syntax, change) for change in edit.changes):
+    if all(_in_text(before, change) for change in edit.changes):
         return []  # words of a message, not of the program
     branching = _holder(before, line.start, syntax.branchings)
     beside = [
@@ -193,10 +192,10 @@ def _carries_over(old: Sequence[str], other: Sequence[str], new: Sequence[str]) 
     return all(one in new for one, another in zip(old, other, strict=True) if one != another and not one.isspace())
 
 
-def _in_text(source: Source, syntax: Syntax, change: Change) -> bool:
+def _in_text(source: Source, change: Change) -> bool:
     """Return whether a change is inside a string or a comment."""
     node = source.node_at(change.start, change.end)
-    inside = node.type in syntax.string_parts and not node.named_child_count
+    inside = node.type in source.syntax.string_parts and not node.named_child_count
     return inside or node.type in (*source.nodes.strings, *source.nodes.comments, "string_end")
 
 
@@ -214,9 +213,11 @@ def _says_something(token: str) -> bool:
     return not token.isspace() and not token[0].isdigit()
 
 
-def _is_comment(source: Source, syntax: Syntax, line: _Line) -> bool:
+def _is_comment(source: Source, line: _Line) -> bool:
     node = source.node_at(line.start, min(line.start + 1, len(source.text)))
-    return node.type in source.nodes.comments or (node.type in syntax.string_parts and "\n" in source.text_of(node))
+    return node.type in source.nodes.comments or (
+        node.type in source.syntax.string_parts and "\n" in source.text_of(node)
+    )
 
 
 def _placed(text: str, similar_lines: Sequence[_SimilarLine], shift: Shift) -> tuple[Edit, ...]:
