@@ -8,7 +8,7 @@ from infill_engine.types import Answer, Candidate, Eagerness, InfillRequest, Lev
 
 
 class ToyEngine:
-    """All that a worker needs of an engine (`infill_engine.serving.interface.EngineLike`)."""
+    """All that a worker needs of an engine (`infill_engine.engine.engine.Engine`)."""
 
     name, device, profile = "toy", "cpu", ""
     window: WindowSettings = USUAL_WINDOW

@@ -60,7 +60,7 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     summaries = {}
     for name in sorted(path.name for path in options.sources.iterdir() if path.is_dir()):
-        if name == "python" or load_query(language(name).entry, "locals") is None:
+        if name == "python" or load_query(language(name), "locals") is None:
             continue
         files = _files(options.sources / name, name, chance)
         cases = list(_harmless(files, name, chance, options.each))

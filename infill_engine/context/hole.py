@@ -7,7 +7,7 @@ The text to the right of the cursor on its line stays, so the hole ends where th
 from tree_sitter import Tree
 
 from infill_engine.context.bodies import among_values, body_missing
-from infill_engine.context.inside import inside, nodes_around
+from infill_engine.context.inside import inside
 from infill_engine.text import delimiters, lines, syntax
 from infill_engine.text.embedded import region
 from infill_engine.types import Hole, HoleKind
@@ -39,7 +39,7 @@ def hole_at(
         return Hole(HoleKind.EXPRESSION, 1, indent, closers)
     if left.strip():
         return Hole(HoleKind.LINE, 1, indent, closers)
-    around = [] if tree is None else nodes_around(tree, byte_offset)
+    around = [] if tree is None else syntax.nodes_around(tree, byte_offset, byte_offset)
     if among_values(prefix, language, around):
         return Hole(HoleKind.EXPRESSION, 1, indent, closers)
     if not right.strip() and body_missing(prefix, suffix, language):

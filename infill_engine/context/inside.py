@@ -1,6 +1,6 @@
 """Whether the cursor is in a string or a comment, by the tree or, if that is broken, by the text."""
 
-from tree_sitter import Node, Tree
+from tree_sitter import Tree
 
 from infill_engine.text import delimiters, syntax
 from infill_engine.text.languages import language as language_named
@@ -30,28 +30,13 @@ def inside(prefix: str, left: str, language: str, tree: Tree | None, at: int) ->
     return quote if delimiters.is_quote(quote, language) else '"'
 
 
-def nodes_around(tree: Tree, at: int) -> list[Node]:
-    """Return the nodes around the byte `at`, smallest first.
-
-    This walks the tree once from the root. A node's `parent` repeats that walk on every call, and nesting may be as
-    deep as the text is long.
-    """
-    smallest = tree.root_node.descendant_for_byte_range(at, at)
-    if smallest is None:
-        return []
-    around = [tree.root_node]
-    while around[-1] != smallest and (child := around[-1].child_with_descendant(smallest)) is not None:
-        around.append(child)
-    return around[::-1]
-
-
 def _kind_by_tree(tree: Tree, at: int, left: str, language: str) -> str:
     """Return whether the cursor is in code, a string or a comment; unsure if the tree is broken around it."""
     nodes = language_named(language).nodes
     before = tree.root_node.descendant_for_byte_range(at - 1, at - 1) if at else None
     if before is not None and before.type in nodes.comments and before.end_byte == at and not _closed(left, language):
         return COMMENT
-    for node in nodes_around(tree, at):
+    for node in syntax.nodes_around(tree, at, at):
         strictly = node.start_byte < at < node.end_byte
         if strictly and node.type in nodes.comments:
             return COMMENT

@@ -28,56 +28,56 @@ class Call:
     certain: bool = True
 
 
-def calls_of(source: Source, syntax: Syntax, function: Node) -> list[Call]:
+def calls_of(source: Source, function: Node) -> list[Call]:
     """Return the calls of a function, or of a data class's constructor, in order; empty if unsure."""
-    if function.type in syntax.classes:
-        return [replace(call, implicit=0) for call in _constructions(source, syntax, function)]
+    if function.type in source.syntax.classes:
+        return [replace(call, implicit=0) for call in _constructions(source, function)]
     name = name_of(function)
     if name is None:
         return []
     word_node = name.named_children[-1] if name.named_child_count else name
     text = source.text_of(word_node)
-    holder = _class_around(syntax, function)
-    if holder is not None and (text in syntax.constructors or function.type in syntax.constructors):
+    holder = _class_around(source.syntax, function)
+    if holder is not None and (text in source.syntax.constructors or function.type in source.syntax.constructors):
         alike = sum(child.type == function.type for child in holder.named_children)
-        if syntax.overloads and alike > 1 and function.type in syntax.constructors:
+        if source.syntax.overloads and alike > 1 and function.type in source.syntax.constructors:
             return []
-        return _constructions(source, syntax, holder)
+        return _constructions(source, holder)
     end = source.span_of(word_node)[1]
-    word = text.lstrip("".join(syntax.sigils))
+    word = text.lstrip("".join(source.syntax.sigils))
     names = Names.of(source, word)
     defined = None if names is None else names.at(end - len(word))
     if names is None or names.opaque or defined is None or defined.owner is None:
         return []
     group = names.owned(defined.owner)
-    if not _is_one(source, syntax, group, defined):
+    if not _is_one(source, group, defined):
         return []
     method = names.scopes[defined.owner.scope].is_class
-    receiver = _has_receiver(syntax, function)
+    receiver = _has_receiver(source.syntax, function)
     found = []
     for one in names.all:
         certain = one.owner == defined.owner
         loose = one.role is Role.MEMBER and one.owner is None
         if one.role not in (Role.REFERENCE, Role.MEMBER) or not (certain or loose):
             continue
-        arguments = _called(one, syntax)
+        arguments = _called(one, source.syntax)
         if arguments is None or (loose and not method):
             continue
         unbound = _is_unbound(source, one, names.scopes[defined.owner.scope].names)
-        if (receiver and unbound) or _is_called_otherwise(one, name, syntax):
+        if (receiver and unbound) or _is_called_otherwise(one, name, source.syntax):
             return []  # the object is among the arguments
         implicit = 0
-        if method and syntax.explicit_self and not _has_decorator(source, function, "staticmethod"):
+        if method and source.syntax.explicit_self and not _has_decorator(source, function, "staticmethod"):
             implicit = int(not unbound or _has_decorator(source, function, "classmethod"))
         found.append(Call(arguments, implicit, certain))
     return found
 
 
-def _is_one(source: Source, syntax: Syntax, group: Sequence[Occurrence], defined: Occurrence) -> bool:
+def _is_one(source: Source, group: Sequence[Occurrence], defined: Occurrence) -> bool:
     """Return whether the whole group certainly means the function that is defined at a place, and not a copy of it."""
-    if any(one.unsure for one in group) or is_overloaded(group, syntax):
+    if any(one.unsure for one in group) or is_overloaded(group, source.syntax):
         return False
-    return meant_by(source, group, [defined], [one for one in group if defines(one, syntax)]) is not None
+    return meant_by(source, group, [defined], [one for one in group if defines(one, source.syntax)]) is not None
 
 
 def _is_called_otherwise(one: Occurrence, name: Node, syntax: Syntax) -> bool:
@@ -107,10 +107,10 @@ def name_of(function: Node) -> Node | None:
     return None if above is None else above.child_by_field_name("name") or above.child_by_field_name("property")
 
 
-def _constructions(source: Source, syntax: Syntax, holder: Node) -> list[Call]:
+def _constructions(source: Source, holder: Node) -> list[Call]:
     """Yield the constructions of a class: `Class(…)`, `new Class(…)`, and `cls(…)` inside the class."""
     found = []
-    implicit = int(syntax.explicit_self)
+    implicit = int(source.syntax.explicit_self)
     name = class_name(source, holder)
     names = Names.of(source, name)
     if names is not None:
@@ -118,11 +118,11 @@ def _constructions(source: Source, syntax: Syntax, holder: Node) -> list[Call]:
         own = node.child_by_field_name("name")
         defined = None if own is None else names.at(source.span_of(own)[0])
         uses = [] if defined is None else names.owned(defined.owner, Role.REFERENCE)
-        found += [Call(arguments, implicit) for one in uses if (arguments := _called(one, syntax)) is not None]
-    inside = Names.of(source, "cls") if syntax.explicit_self else None
+        found += [Call(arguments, implicit) for one in uses if (arguments := _called(one, source.syntax)) is not None]
+    inside = Names.of(source, "cls") if source.syntax.explicit_self else None
     for one in inside.all if inside is not None else ():
-        arguments = _called(one, syntax) if one.role is Role.REFERENCE else None
-        if arguments is not None and enclosing(one.node, syntax.classes) == holder:
+        arguments = _called(one, source.syntax) if one.role is Role.REFERENCE else None
+        if arguments is not None and enclosing(one.node, source.syntax.classes) == holder:
             found.append(Call(arguments, implicit))
     return sorted(found, key=lambda call: call.arguments.start_byte)
 

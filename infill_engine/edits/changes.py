@@ -7,7 +7,9 @@ from functools import cache
 from itertools import accumulate
 
 from infill_engine.edits.types import Change
+from infill_engine.text import lines
 from infill_engine.text.languages.registry import language as language_named
+from infill_engine.text.sequences import common_ends
 
 
 @cache
@@ -16,13 +18,13 @@ def word_chars(language: str) -> re.Pattern[str]:
     return re.compile(r"[\w$]" if language_named(language).lexical.word.fullmatch("$") else r"\w")
 
 
-def make(text: str, changes: Iterable[Change]) -> str:
-    """Return `text` with the changes applied; they are sorted and do not overlap."""
-    parts, at = [], 0
+def make(text: str, changes: Iterable[Change], start: int = 0, end: int | None = None) -> str:
+    """Return `text[start:end]` with the changes applied, which are all in it, sorted, and do not overlap."""
+    parts, at = [], start
     for change in changes:
         parts += [text[at : change.start], change.new]
         at = change.end
-    return "".join(parts) + text[at:]
+    return "".join(parts) + text[at:end]
 
 
 def compose(changes: Sequence[Change], start: int, end: int, new: str) -> tuple[Change, ...]:
@@ -73,12 +75,8 @@ def between(before: str, after: str) -> tuple[Change, ...]:
 
 
 def _trim(old: str, change: Change) -> Change:
-    new = change.new
-    most = min(len(old), len(new))
-    left = next((at for at in range(most) if old[at] != new[at]), most)
-    most -= left
-    right = next((at for at in range(most) if old[-1 - at] != new[-1 - at]), most)
-    return Change(change.start + left, change.end - right, new[left : len(new) - right])
+    left, right = common_ends(old, change.new)
+    return Change(change.start + left, change.end - right, change.new[left : len(change.new) - right])
 
 
 def changed_lines(before: str, after: str, changes: Sequence[Change]) -> Iterator[tuple[int, int, str]]:
@@ -89,9 +87,7 @@ def changed_lines(before: str, after: str, changes: Sequence[Change]) -> Iterato
     groups: list[tuple[int, int, int, int]] = []  # start and end before, start and end after
     growth = 0
     for change in changes:
-        start = before.rfind("\n", 0, change.start) + 1
-        end = before.find("\n", change.end)
-        end = len(before) if end < 0 else end
+        start, end = lines.around(before, change.start, change.end)
         grown = growth + change.growth
         if groups and start <= groups[-1][1] + 1:
             groups[-1] = (groups[-1][0], end, groups[-1][2], end + grown)
@@ -119,18 +115,12 @@ def words_changed(before: str, changes: Sequence[Change], language: str) -> Iter
             waiting = (waiting[0], max(end, waiting[1]), [*waiting[2], change])
             continue
         if waiting is not None:
-            yield _joined(before, *waiting)
+            first, last, joined = waiting
+            yield first, last, make(before, joined, first, last)
         waiting = (start, end, [change])
     if waiting is not None:
-        yield _joined(before, *waiting)
-
-
-def _joined(before: str, start: int, end: int, changes: Sequence[Change]) -> tuple[int, int, str]:
-    parts, at = [], start
-    for change in changes:
-        parts += [before[at : change.start], change.new]
-        at = change.end
-    return start, end, "".join(parts) + before[at:end]
+        first, last, joined = waiting
+        yield first, last, make(before, joined, first, last)
 
 
 def word_at(text: str, start: int, end: int, language: str) -> tuple[int, int]:

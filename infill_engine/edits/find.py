@@ -20,7 +20,7 @@ from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.source import Source
 from infill_engine.edits.source import words as words_in
 from infill_engine.edits.types import Change, Consequences, Edit, EditedText, NoEditReason, Proposal, Span, applied
-from infill_engine.text import syntax
+from infill_engine.text import lines, syntax
 from infill_engine.text.languages.query_files import load_query
 from infill_engine.text.languages.registry import language
 
@@ -48,7 +48,7 @@ def find_consequences(
     edited: EditedText, *, show_from: float = SHOW_FROM, stop: Callable[[], bool] = lambda: False
 ) -> Consequences:
     """What the edit makes necessary, at most `MOST_PROPOSALS` proposals. `stop` is asked between pieces of work."""
-    if load_query(language(edited.language).entry, "locals") is None:
+    if load_query(language(edited.language), "locals") is None:
         return Consequences(reason=NoEditReason.UNSUPPORTED)
     changes = trimmed(edited.before, edited.changes)
     reason = _quiet(edited.before, edited.after, changes)
@@ -104,11 +104,8 @@ def _quiet(before: str, after: str, changes: Sequence[Change]) -> NoEditReason |
 
 def _is_formatting(before: str, after: str, changes: Sequence[Change]) -> bool:
     """Return whether the changed lines have the same words and signs as before."""
-    first, last = changes[0].start, changes[-1].end
     growth = sum(change.growth for change in changes)
-    start = before.rfind("\n", 0, first) + 1
-    end = before.find("\n", last)
-    end = len(before) if end < 0 else end
+    start, end = lines.around(before, changes[0].start, changes[-1].end)
     if end - start > LONGEST_FORMATTED:
         return False
     return _TOKEN.findall(before, start, end) == _TOKEN.findall(after, start, end + growth)

@@ -13,6 +13,7 @@ from infill_engine.context.line_shapes import shape_of
 from infill_engine.edits.matching import Match
 from infill_engine.edits.source import Source, ancestors, enclosing
 from infill_engine.edits.templates import TOKEN, WORD, Template
+from infill_engine.text import lines
 
 AROUND_CHARS = 1500
 
@@ -112,9 +113,9 @@ def features_of(example: Template, found: Match, others: Sequence[Match], repeat
 
 
 def _line(source: Source, node: Node) -> str:
-    start = source.to_char(node.start_byte)
-    end = source.text.find("\n", start)
-    return source.text[source.text.rfind("\n", 0, start) + 1 : end if end >= 0 else len(source.text)].strip()
+    at = source.to_char(node.start_byte)
+    start, end = lines.around(source.text, at, at)
+    return source.text[start:end].strip()
 
 
 def _alike(node: Node, other: Node) -> int:

@@ -56,7 +56,7 @@ MOST_OCCURRENCES = 600  # occurrences of one name; with more, it is a common wor
 
 def sight(source: Source, name: str) -> Sighting | None:
     """The occurrences of a name; none if there are too many. None for a language without a query of its names."""
-    query = load_query(language(source.language).entry, "locals")
+    query = load_query(language(source.language), "locals")
     if query is None or not name:
         return None
     # No pattern of the query matches the root of a text that is broken throughout.
@@ -83,7 +83,7 @@ class Defined:
 
 def defined_in(source: Source, start: int, end: int) -> list[Defined]:
     """Return the definitions whose names are in a part of the text, in order, including assigned members."""
-    query = load_query(language(source.language).entry, "locals")
+    query = load_query(language(source.language), "locals")
     found: list[Defined] = []
     if query is None:
         return found

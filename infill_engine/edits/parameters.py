@@ -42,9 +42,9 @@ class Argument:
     node: Node = field(compare=False)
 
 
-def parameters_of(source: Source, syntax: Syntax, function: Node) -> tuple[Parameter, ...] | None:
+def parameters_of(source: Source, function: Node) -> tuple[Parameter, ...] | None:
     """Return the parameters in order; None if one of them has no name of its own or the list is broken."""
-    holder = parameter_list_of(syntax, function)
+    holder = parameter_list_of(source.syntax, function)
     if holder is None or holder.has_error:
         return None
     found: list[Parameter] = []
@@ -52,9 +52,11 @@ def parameters_of(source: Source, syntax: Syntax, function: Node) -> tuple[Param
     for node in holder.children:
         if node.type in ("keyword_separator", "*"):
             passing = Passing.NAME
-        if not node.is_named or node.type in syntax.markers or node.type in syntax.receivers:
+        if not node.is_named or node.type in source.syntax.markers or node.type in source.syntax.receivers:
             continue
-        rest = node.type in syntax.rests or any(child.type in syntax.rests for child in node.named_children[:1])
+        rest = node.type in source.syntax.rests or any(
+            child.type in source.syntax.rests for child in node.named_children[:1]
+        )
         names = [name for each in _names_of(node) if (name := _name_of(source, each)) is not None]
         if rest and not names:
             names = [source.text_of(node)]
@@ -62,7 +64,7 @@ def parameters_of(source: Source, syntax: Syntax, function: Node) -> tuple[Param
             return None
         optional = (
             rest
-            or node.type in syntax.defaults
+            or node.type in source.syntax.defaults
             or any(node.child_by_field_name(default) is not None for default in ("value", "default_value"))
         )
         text = source.text_of(node)
@@ -115,7 +117,7 @@ def decorators_of(node: Node) -> list[Node]:
     return [child for child in node.parent.named_children if child.type == "decorator"]
 
 
-def arguments_of(source: Source, syntax: Syntax, holder: Node) -> tuple[Argument, ...] | None:
+def arguments_of(source: Source, holder: Node) -> tuple[Argument, ...] | None:
     """Return the arguments of a call in order; None if they are broken or not a list."""
     if holder.has_error or source.text_of(holder)[:1] != "(":
         return None
@@ -123,10 +125,10 @@ def arguments_of(source: Source, syntax: Syntax, holder: Node) -> tuple[Argument
     for node in holder.named_children:
         if node.type in source.nodes.comments:
             continue
-        name = node.child_by_field_name("name") if node.type in syntax.named_arguments else None
+        name = node.child_by_field_name("name") if node.type in source.syntax.named_arguments else None
         start, end = source.span_of(node)
         spelled = "" if name is None else source.text_of(name)
-        found.append(Argument(start, end, source.text[start:end], spelled, node.type in syntax.splats, node))
+        found.append(Argument(start, end, source.text[start:end], spelled, node.type in source.syntax.splats, node))
     return tuple(found)
 
 

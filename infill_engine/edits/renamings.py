@@ -5,7 +5,10 @@ from dataclasses import dataclass
 
 from infill_engine.edits.changes import words_changed
 from infill_engine.edits.names import defined_in
+from infill_engine.edits.occurrence import defines
 from infill_engine.edits.parsed import ParsedEdit
+from infill_engine.edits.scopes import Names
+from infill_engine.edits.source import Source
 
 MOST_CHARS = 300  # characters of a rewritten declaration
 
@@ -31,6 +34,12 @@ class Renaming:
     new: str
     starts: tuple[int, ...]
     rewritten: bool = False
+
+    def is_defined(self, before: Source) -> bool:
+        """Return whether the name was changed where it is defined, which the finder for renames handles."""
+        names = Names.of(before, self.old)
+        places = [] if names is None else [names.at(start) for start in self.starts]
+        return any(one is not None and defines(one, before.syntax) for one in places)
 
 
 def renamings(edit: ParsedEdit) -> list[Renaming]:

@@ -16,6 +16,8 @@ from tree_sitter import Node
 from infill_engine.edits.changes import changed_lines
 from infill_engine.edits.source import Source
 from infill_engine.edits.types import Change
+from infill_engine.text.lines import around
+from infill_engine.text.sequences import common_ends
 
 MOST_NODE_CHARS = 600  # characters of the node that an edit changed
 LONGEST_LINES = 1200  # characters that are compared word by word
@@ -104,10 +106,7 @@ def _whole_lines(before: str, start: int, end: int, new: str) -> Change | None:
     """Return the insertion or removal, if a group of lines is an insertion or removal of whole lines; otherwise
     None."""
     old_lines, new_lines = before[start:end].split("\n"), new.split("\n")
-    most = min(len(old_lines), len(new_lines))
-    top = next((at for at in range(most) if old_lines[at] != new_lines[at]), most)
-    most -= top
-    low = next((at for at in range(most) if old_lines[-1 - at] != new_lines[-1 - at]), most)
+    top, low = common_ends(old_lines, new_lines)
     gone, fresh = old_lines[top : len(old_lines) - low], new_lines[top : len(new_lines) - low]
     if bool(gone) == bool(fresh) or not low or not "".join((*gone, *fresh)).strip():
         return None
@@ -144,10 +143,9 @@ def _first_in_line(source: Source, start: int) -> Node | None:
 def _node_around(source: Source, changes: Sequence[Change]) -> Node | None:
     start, end = changes[0].start, changes[-1].end
     if start == end:  # between two tokens of a line
-        line = source.text.rfind("\n", 0, start) + 1
-        stop = source.text.find("\n", start)
+        line, stop = around(source.text, start, end)
         left = [found.start() for found in TOKEN.finditer(source.text, line, start)]
-        right = next((found.end() for found in TOKEN.finditer(source.text, start, stop if stop >= 0 else start)), end)
+        right = next((found.end() for found in TOKEN.finditer(source.text, start, stop)), end)
         start, end = (left[-1] if left else start), right
     node: Node | None = source.node_at(start, end)
     removed = any(WORD.search(source.text, one.start, one.end) for one in changes)

@@ -138,17 +138,12 @@ class CanvasModel(Protocol):
         """At most `limit` lengths, the most probable first, none above the family's `max_slots`."""
         ...
 
-    def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> "Tensor":
-        """One denoising step: logits [len(wanted), V], in float32, of the flat canvas positions `wanted`."""
-        ...
-
-
-@runtime_checkable
-class CountsWork(Protocol):
-    """An optional interface, for families whose steps compute something other than the slots of the canvas."""
-
     def step_size(self, context: Context, lengths: Sequence[int], number: int) -> int:
         """How many positions step `number` (from 0) computes over rows of `lengths` slots; its cost grows with this."""
+        ...
+
+    def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> "Tensor":
+        """One denoising step: logits [len(wanted), V], in float32, of the flat canvas positions `wanted`."""
         ...
 
 
@@ -167,8 +162,3 @@ class ConditionsItself(Protocol):
 def corruptor_of(info: ModelInfo, rows: int, seed: int) -> Corruptor:
     """Fill the open slots of a canvas of `rows` rows as this family expects."""
     return Corruptor(info.mask_id if info.corruption is Corruption.MASK else None, info.vocabulary, rows, seed)
-
-
-def step_size(family: CanvasModel, context: Context, lengths: Sequence[int], number: int) -> int:
-    """Return how many positions a step computes: the family's own count, or else the number of slots."""
-    return family.step_size(context, lengths, number) if isinstance(family, CountsWork) else sum(lengths)

@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.checkpoint import hub
@@ -17,9 +15,10 @@ from infill_engine.models.registry import folder_of
 from infill_engine.models.runtime.devices import device_for
 from infill_engine.models.runtime.precision import dtype_of
 from infill_engine.models.scripted import ScriptedModel
+from infill_engine.models.stock.loader import Opened
 from infill_engine.settings import AUTO, ModelSettings
 
-Load = Callable[[Path, str, torch.dtype, ModelSettings], CanvasModel]
+Load = Callable[[Opened], CanvasModel]
 
 
 # By the model_type of config.json. The function checks anything else that tells two families apart, such as a token.
@@ -56,7 +55,7 @@ def load_canvas_model(
     load = FAMILIES[config["model_type"]]
     verify(folder)
     chosen = device_for(config["model_type"], device)
-    return load(folder, chosen, dtype_of(settings, chosen), settings)
+    return load(Opened.of(folder, chosen, dtype_of(settings, chosen), settings))
 
 
 def require_known(config: Mapping[str, Any], folder: Path) -> None:

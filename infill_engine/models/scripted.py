@@ -109,6 +109,9 @@ class ScriptedModel:
     def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:  # noqa: ARG002
         return [ProposedLength(slots, -5.0 * number) for number, slots in enumerate(context.state)][:limit]
 
+    def step_size(self, context: Context, lengths: Sequence[int], number: int) -> int:  # noqa: ARG002
+        return sum(lengths)
+
     def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> Tensor:  # noqa: ARG002
         time.sleep(self.script.step_ms / 1000)
         self._compute()

@@ -14,7 +14,7 @@ Tables over the whole vocabulary are built on first use: 0.2 s for 150,000 token
 import json
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,7 @@ class TokenizerVocabulary:
         self._added = self._read_added()
         _make_exact(self._tokenizer, self._pieces, [self._added[token] for token in self._steering])
         self.end = end
+        self.completions_of = lru_cache(256)(self._find_completions)
         if 0 < width < self._size:
             raise ModelDamagedError(
                 f"{path} has {self._size} tokens and the network beside it knows only {width}: they do not belong "
@@ -117,9 +118,6 @@ class TokenizerVocabulary:
             return prefix, ""
         return prefix[: found.start()], found.group()
 
-    def completions_of(self, start: bytes) -> tuple[Ints, Ints]:
-        return self._completions_of(start)
-
     def bytes_of(self, token: int) -> bytes:
         return self._bytes[token] if token < self._size else b""
 
@@ -133,7 +131,7 @@ class TokenizerVocabulary:
         """Build the tables that the first request would build, which takes 0.3 s."""
         self.breaks_line(at_once=True)
         self.never()
-        self.completions_of(b"")
+        self.completions_of(b" ")
 
     def _encode(self, text: str) -> list[int]:
         ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
@@ -203,10 +201,6 @@ class TokenizerVocabulary:
         """The tokens that are text, in order of their bytes."""
         order = sorted((data, token) for token, data in enumerate(self._bytes) if data)
         return [data for data, _ in order], np.array([token for _, token in order], np.int64)
-
-    @cached_property
-    def _completions_of(self) -> Callable[[bytes], tuple[Ints, Ints]]:
-        return lru_cache(256)(self._find_completions)
 
     def _find_completions(self, start: bytes) -> tuple[Ints, Ints]:
         data, tokens = self._sorted

@@ -14,7 +14,6 @@ from typing import BinaryIO
 
 from infill_engine.engine.remote.address import KEY_VARIABLE, is_remote
 from infill_engine.serving.dispatch import Dispatch
-from infill_engine.serving.health.succession import SUCCEEDS, Predecessor
 from infill_engine.serving.interface import Load
 from infill_engine.serving.protocol import Message, decode, encode, read_frame
 from infill_engine.serving.queues import Task
@@ -49,7 +48,6 @@ def add_socket(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--socket", type=Path, help="listen here instead of serving stdin and stdout")
     parser.add_argument("--idle-seconds", type=float, default=IDLE_SECONDS, help="without clients, then it exits")
     parser.add_argument("--log", type=Path, metavar="FOLDER", help="log what happens there, without document text")
-    parser.add_argument(SUCCEEDS, type=Predecessor.parse, help="the engine whose socket this one takes over")
 
 
 def _serve(load: Load, options: argparse.Namespace) -> None:
@@ -57,8 +55,7 @@ def _serve(load: Load, options: argparse.Namespace) -> None:
         serve(load)
     from infill_engine.serving.listening import serve_socket
 
-    sharing = (options.socket, options.idle_seconds, options.budget_ms)
-    serve_socket(load, *sharing, succeeds=options.succeeds, log_folder=options.log)
+    serve_socket(load, options.socket, options.idle_seconds, options.budget_ms, log_folder=options.log)
 
 
 def serve(load: Load) -> None:

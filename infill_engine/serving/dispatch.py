@@ -15,12 +15,13 @@ import gc
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from infill_engine.budget.deadline import Clock, Deadline, now
 from infill_engine.models.runtime.allocator import release_freed
 from infill_engine.serving.duty_cycle import DutyCycle
 from infill_engine.serving.health.health import Health, probe
-from infill_engine.serving.interface import EngineLike, Load, describe, ready_status
+from infill_engine.serving.interface import Load, describe, ready_status
 from infill_engine.serving.preview import previewing
 from infill_engine.serving.protocol import (
     Alive,
@@ -42,6 +43,9 @@ from infill_engine.serving.queues import CheckHealth, ContinueSearch, Queues, Ta
 from infill_engine.serving.searching import continue_search, search_after
 from infill_engine.serving.shares import Shares
 from infill_engine.types import Answer, Reason
+
+if TYPE_CHECKING:
+    from infill_engine.engine.engine import Engine
 
 MOST_ASKED = 64  # requests of one client that have no answer
 PREFETCH_SECONDS = 20.0  # time limit for encoding a context ahead of time
@@ -124,7 +128,7 @@ class Dispatch:
             if done % RELEASE_EVERY == 0 and not self._queues.waiting:
                 release_freed()
 
-    def _attempt(self, engine: EngineLike, work: Task) -> None:
+    def _attempt(self, engine: "Engine", work: Task) -> None:
         """Work, and charge the time. Whatever fails, the request is answered and the thread goes on."""
         began = self.clock()
         try:
@@ -139,7 +143,7 @@ class Dispatch:
         with self._changed:
             self._queues.shares.charge(work.client, self.clock() - began)
 
-    def _load(self) -> EngineLike | None:
+    def _load(self) -> "Engine | None":
         self.send(Status(State.LOADING), None)
         try:
             engine = self.load(lambda detail, fraction: self.send(Status(State.LOADING, detail, fraction), None))
@@ -156,7 +160,7 @@ class Dispatch:
         self._tell_ready(engine)
         return engine
 
-    def _tell_ready(self, engine: EngineLike) -> None:
+    def _tell_ready(self, engine: "Engine") -> None:
         """Announce which model is ready, if that changed: when memory runs out, the engine switches models."""
         ready = ready_status(engine)
         if ready != self._told:
@@ -174,7 +178,7 @@ class Dispatch:
                 self._changed.wait(self._queues.patience())
             return None
 
-    def _work(self, engine: EngineLike, work: Task) -> None:
+    def _work(self, engine: "Engine", work: Task) -> None:
         message = work.message
         if isinstance(message, Prefetch) or (isinstance(message, Infill) and not message.background):
             self._last_read = work
@@ -193,7 +197,7 @@ class Dispatch:
                 with self._queues.duty_cycle.spending():
                     probe(engine, self._queues.health, lambda: work.withdrawn)
 
-    def _infill(self, engine: EngineLike, work: Task, message: Infill) -> None:
+    def _infill(self, engine: "Engine", work: Task, message: Infill) -> None:
         deadline = Deadline(message.expires_at, self.clock, lambda: work.withdrawn or work.interrupted)
         outcome: Message
         try:
@@ -219,7 +223,7 @@ class Dispatch:
             work.withdrawn = True
         self.send(outcome, None if isinstance(outcome, Alive) else work)
 
-    def _prefetch(self, engine: EngineLike, work: Task, message: Prefetch) -> None:
+    def _prefetch(self, engine: "Engine", work: Task, message: Prefetch) -> None:
         try:
             until = self.clock() + PREFETCH_SECONDS
             engine.prefetch(message.request, Deadline(until, self.clock, lambda: work.withdrawn))
@@ -238,7 +242,7 @@ class Dispatch:
         if (search := search_after(message, answer, self.clock())) is not None:
             self._queues.searching = Task(search, work.client, work.arrived)
 
-    def _index(self, engine: EngineLike, work: Task, message: IndexProject) -> None:
+    def _index(self, engine: "Engine", work: Task, message: IndexProject) -> None:
         """Index one piece of a text. The rest waits until there is no other work.
 
         After the last piece, the last context is read again, because that text may now contribute to it.

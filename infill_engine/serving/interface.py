@@ -1,52 +1,20 @@
-"""What the worker needs of an engine, and how it describes an engine's faults to the user."""
+"""How an engine is loaded, and how its state and its faults are described to the user."""
 
 import traceback
-from collections.abc import Callable, Iterator, Mapping
-from typing import Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from infill_engine.budget.deadline import Deadline
-from infill_engine.budget.work import Observer
 from infill_engine.errors import InfillError
 from infill_engine.serving.protocol import State, Status
-from infill_engine.settings import WindowSettings
 from infill_engine.stderr import say
-from infill_engine.types import Answer, Eagerness, InfillRequest, Level, ProjectText
+
+if TYPE_CHECKING:
+    from infill_engine.engine.engine import Engine
+
+Load = Callable[[Callable[[str, float], None]], "Engine"]
 
 
-class EngineLike(Protocol):
-    """The part of the engine that the worker needs."""
-
-    name: str
-
-    @property
-    def device(self) -> str: ...
-
-    @property
-    def window(self) -> WindowSettings: ...
-
-    @property
-    def profile(self) -> str: ...
-
-    @property
-    def levels(self) -> Mapping[Eagerness, Level]: ...
-
-    def answer(self, request: InfillRequest, deadline: Deadline, observer: Observer | None = None) -> Answer: ...
-
-    def continue_search(self, request: InfillRequest, deadline: Deadline, *, awaited: bool) -> Iterator[Answer]: ...
-
-    def prefetch(self, request: InfillRequest, deadline: Deadline) -> None: ...
-
-    def index_project(self, project_text: ProjectText) -> Iterator[None]: ...
-
-    def probe(self) -> Callable[[], None] | None:
-        """Return a function that runs a small fixed pass and changes nothing; None if nothing is computed here."""
-        ...
-
-
-Load = Callable[[Callable[[str, float], None]], EngineLike]
-
-
-def ready_status(engine: EngineLike) -> Status:
+def ready_status(engine: "Engine") -> Status:
     """Return what the clients are told of a loaded engine."""
     levels = dict(engine.levels)
     return Status(State.READY, engine.profile, 1.0, engine.name, engine.device, engine.window, levels)

@@ -11,12 +11,10 @@ import resource
 import socket
 import threading
 from pathlib import Path
-from typing import NoReturn
 
 from infill_engine.models.runtime.allocator import release_freed
 from infill_engine.serving.health.event_log import EventLog, Log, silent
 from infill_engine.serving.health.health import Health, HealthSettings
-from infill_engine.serving.health.succession import MOST_CLIENTS, Predecessor, Replacement, listen, socket_id, take_over
 from infill_engine.serving.interface import Load
 from infill_engine.serving.protocol import (
     PROTOCOL,
@@ -33,12 +31,11 @@ from infill_engine.serving.runtime_files import package_version, peer_pid
 from infill_engine.serving.shared_engine import SharedEngine
 from infill_engine.stderr import exit_now, say
 
+MOST_CLIENTS = 64
 HELLO_SECONDS = 5.0  # for the first message of a client
 LOOK_SECONDS = 0.5  # between two looks at whether the engine is still needed
 SENDING_SECONDS = 0.5  # for answers and goodbyes that are being sent
 MOST_QUEUED_BYTES = 16 * 1024 * 1024
-MOVED_SECONDS = 0.05  # between two looks at whether all clients have moved to another process
-MOVING_SECONDS = 90.0  # for them to do so; a request may take a minute
 FIRST_SECONDS = 10.0  # for the client that started the engine to join
 
 
@@ -48,45 +45,41 @@ def serve_socket(
     idle_seconds: float,
     budget_ms: float,
     *,
-    succeeds: Predecessor | None = None,
     health: HealthSettings | None = None,
     log_folder: Path | None = None,
 ) -> None:
     """Serve the engine that `load` returns, then exit the process.
 
-    The caller has made sure that nothing else listens at `path`, unless this process `succeeds` another one. Exits with
-    `exit_now`, for the reasons that `__main__.serve` gives.
+    The caller has made sure that nothing else listens at `path`. Clients that are told of the exit start another
+    engine. Exits with `exit_now`, for the reasons that `__main__.serve` gives.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would contain the user's text
     log = _open_log(log_folder, path)
-    log("started", version=package_version(), budget_ms=budget_ms, succeeds=succeeds is not None)
+    log("started", version=package_version(), budget_ms=budget_ms)
     os.umask(0o177)
-    listener = listen(path) if succeeds is None else None
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(str(path))
+    listener.listen(MOST_CLIENTS)
     engine = SharedEngine(load, health=Health(health or HealthSettings(), log=log), log=log)
     threading.Thread(target=engine.dispatch.run, name="compute", daemon=True).start()
-    if succeeds is not None:
-        listener = _in_place_of(succeeds, path, engine)
-    if listener is None:
-        _exit(1, log)
-    made = socket_id(path)
+    made = _socket_id(path)
     threading.Thread(target=_accept, args=(listener, engine, budget_ms), name="accept", daemon=True).start()
-    replacement = Replacement(engine.health, path)
     while not engine.stopping.wait(LOOK_SECONDS):
-        if replacement.is_done():
-            engine.move()
+        if reason := engine.health.reason():
+            say(f"infill engine: is replaced: {reason}")
+            log("replaced", reason=reason)
             break
-        if engine.clients or engine.clock() - engine.left_at < _patience(engine, path, made, idle_seconds):
-            continue
-        break
-    if engine.moved:
-        _answer_the_rest(engine)
-    elif socket_id(path) == made:
+        if not engine.clients and engine.clock() - engine.left_at >= _patience(engine, path, made, idle_seconds):
+            break
+    if _socket_id(path) == made:
         path.unlink(missing_ok=True)
-    replacement.end()
     engine.dispatch.close()
     engine.broadcast(Shutdown())
     threading.Event().wait(SENDING_SECONDS if engine.clients else 0.0)
-    _exit(0, log)
+    log("exit")
+    if isinstance(log, EventLog):
+        log.close()
+    exit_now(0)
 
 
 def _open_log(folder: Path | None, path: Path) -> Log:
@@ -100,38 +93,18 @@ def _open_log(folder: Path | None, path: Path) -> Log:
         return silent
 
 
-def _exit(status: int, log: Log) -> NoReturn:
-    log("exit", status=status)
-    if isinstance(log, EventLog):
-        log.close()
-    exit_now(status)
-
-
-def _in_place_of(predecessor: Predecessor, path: Path, engine: SharedEngine) -> socket.socket | None:
-    """Load the model, and then take over the socket; None if either is impossible."""
-    engine.loaded.wait()
-    if engine.status.state is State.FAILED:
-        return None
+def _socket_id(path: Path) -> str:
+    """Return what identifies the socket at a path, which is not its name; "" if there is none."""
     try:
-        listener = take_over(path, predecessor)
-    except (OSError, TimeoutError) as fault:
-        say(f"infill engine: the socket cannot be taken over: {type(fault).__name__}")
-        return None
-    if listener is not None:
-        predecessor.succeeded()
-    return listener
-
-
-def _answer_the_rest(engine: SharedEngine) -> None:
-    """Wait until all clients have moved. Each has its answers by then, so none is left behind by this limit."""
-    give_up = engine.clock() + MOVING_SECONDS
-    while engine.clients and engine.clock() < give_up and not engine.stopping.wait(MOVED_SECONDS):
-        pass
+        found = path.lstat()
+    except OSError:
+        return ""
+    return f"{found.st_dev}.{found.st_ino}.{found.st_mtime_ns}"
 
 
 def _patience(engine: SharedEngine, path: Path, made: str, idle_seconds: float) -> float:
     """Return how many seconds an engine without clients keeps running: none if it failed or its socket is gone."""
-    if engine.status.state is State.FAILED or socket_id(path) != made:
+    if engine.status.state is State.FAILED or _socket_id(path) != made:
         return 0.0
     return idle_seconds if engine.was_joined else max(idle_seconds, FIRST_SECONDS)
 

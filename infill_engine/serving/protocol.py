@@ -3,9 +3,9 @@
 A frame is its length as four big-endian bytes, then a msgpack map whose "type" names the message. The reader skips a
 frame that is damaged, too large, out of bounds or of an unknown type.
 
-    server → engine     hello, infill, promote, send_previews, prefetch, index_project, document_changed, cancel, renew,
+    server → engine     hello, infill, promote, send_previews, prefetch, index_project, document_changed, cancel,
                         measure, shutdown
-    engine → server     welcome, status, preview, answer, late, failure, alive, measured, moved, shutdown
+    engine → server     welcome, status, preview, answer, late, failure, alive, measured, shutdown
 
 Every `Infill` gets exactly one `Answered` or `Failure`, and before it a `CanvasPreview` for each step since
 `SendPreviews`.
@@ -24,7 +24,7 @@ from infill_engine.errors import WorkerError
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import Answer, Eagerness, InfillRequest, Level, ProjectText, Source
 
-PROTOCOL = 9  # of a shared engine and its clients; part of the name of its socket
+PROTOCOL = 10  # of a shared engine and its clients; part of the name of its socket
 MAX_FRAME_BYTES = 8 * 1024 * 1024
 MOST_CANDIDATES, MOST_HOLES, MOST_DRAFTS, MOST_EDITS = 64, 1024, 1024, 64  # of one request
 _LENGTH = struct.Struct(">I")
@@ -104,10 +104,6 @@ class Shutdown(_Message, frozen=True, tag="shutdown"):
     """To the engine: answer pending requests, then exit. From a shared engine: it exits, and another may be started."""
 
 
-class Moved(_Message, frozen=True, tag="moved"):
-    """From a shared engine: another process has its socket. It answers what it is asked until the client leaves."""
-
-
 class Hello(_Message, frozen=True, tag="hello"):
     """The first message of a client of a shared engine."""
 
@@ -120,10 +116,6 @@ class Welcome(_Message, frozen=True, tag="welcome"):
 
     pid: Number
     budget_ms: float
-
-
-class Renew(_Message, frozen=True, tag="renew"):
-    """Ask a shared engine for a successor that loads the model anew, because its files have changed."""
 
 
 class Measure(_Message, frozen=True, tag="measure"):
@@ -228,8 +220,8 @@ class Alive(_Message, frozen=True, tag="alive"):
 
 OfRequest = Infill | Promote | SendPreviews | Cancel
 OfDocument = Prefetch | IndexProject | DocumentChanged
-ToEngine = Hello | OfRequest | OfDocument | Renew | Measure | Shutdown
-FromEngine = Welcome | Status | CanvasPreview | Answered | Late | Failure | Alive | Measured | Moved
+ToEngine = Hello | OfRequest | OfDocument | Measure | Shutdown
+FromEngine = Welcome | Status | CanvasPreview | Answered | Late | Failure | Alive | Measured
 Message = ToEngine | FromEngine  # a shared engine says `Shutdown`, too
 _encoder = msgspec.msgpack.Encoder()
 _decoder: "msgspec.msgpack.Decoder[Message]" = msgspec.msgpack.Decoder(Message)

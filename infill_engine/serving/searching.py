@@ -1,13 +1,16 @@
 """The search that goes on after an answer: whether it does, for how long, and who hears what it finds."""
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from infill_engine.budget.deadline import Clock, Deadline
 from infill_engine.serving.duty_cycle import DutyCycle, on_battery
-from infill_engine.serving.interface import EngineLike
 from infill_engine.serving.protocol import Infill, Late
 from infill_engine.serving.queues import ContinueSearch
 from infill_engine.types import Answer
+
+if TYPE_CHECKING:
+    from infill_engine.engine.engine import Engine
 
 SEARCH_SECONDS = 1.0  # time limit for going on with one search
 LATE_SECONDS = 1.5  # after an answer, in which more may still be shown
@@ -26,7 +29,7 @@ def search_after(message: Infill, answer: Answer, time: float) -> ContinueSearch
 
 
 def continue_search(
-    engine: EngineLike,
+    engine: "Engine",
     search: ContinueSearch,
     duty_cycle: DutyCycle,
     clock: Clock,

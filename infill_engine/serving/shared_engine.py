@@ -24,9 +24,7 @@ from infill_engine.serving.protocol import (
     Measure,
     Measured,
     Message,
-    Moved,
     Promote,
-    Renew,
     Shutdown,
     State,
     Status,
@@ -46,13 +44,11 @@ class SharedEngine:
     clock: Clock = now
     health: Health = field(default_factory=Health)
     stopping: threading.Event = field(default_factory=threading.Event)
-    loaded: threading.Event = field(default_factory=threading.Event)  # or loading has failed
     log: Log = silent
     dispatch: Dispatch = field(init=False)
     left_at: float = 0.0  # when the last client left; meaningless while there are some
     was_joined: bool = False  # by any client, ever
     status: Status = field(default_factory=lambda: Status(State.LOADING))
-    moved: bool = False  # another process has the socket
     _clients: dict[int, Send] = field(default_factory=dict)
     _numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
     _latencies: Latencies = field(default_factory=Latencies)
@@ -80,8 +76,6 @@ class SharedEngine:
             self.was_joined = True
             self.log("client joined", client=client, clients=len(self._clients))
             send(self.status)
-            if self.moved:
-                send(Moved())
             return client
 
     def leave(self, client: int) -> None:
@@ -101,8 +95,6 @@ class SharedEngine:
                     self._speculative += 1
             case Measure():
                 self._tell(client, self.measured())
-            case Renew():
-                self.health.outdated = True
             case Shutdown():
                 self.stopping.set()
             case _:
@@ -110,14 +102,6 @@ class SharedEngine:
                     with self._lock:
                         self._requests += not (message.speculative or message.background)
                 self.dispatch.receive(message, client)
-
-    def move(self) -> None:
-        """Tell all clients, and those that still come, that another process has the socket."""
-        with self._lock:
-            self.moved = True
-            self.log("moved", clients=len(self._clients))
-            for send in self._clients.values():
-                send(Moved())
 
     def broadcast(self, message: Message) -> None:
         """Send a message to every client."""
@@ -168,8 +152,6 @@ class SharedEngine:
                     if message.state is not State.LOADING or message.state is not self.status.state:
                         self.log(message.state, model=message.model, device=message.device, detail=message.detail)
                     self.status = message
-                    if message.state is not State.LOADING:
-                        self.loaded.set()
                 receivers = list(self._clients.values())
             for send in receivers:
                 send(message)

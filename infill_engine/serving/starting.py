@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from infill_engine.engine.remote.address import KEY_VARIABLE, read_address
 from infill_engine.models.runtime.allocator import recycle_freed
 from infill_engine.models.runtime.devices import physical_cores, wanted_threads
 from infill_engine.settings import EngineSettings
@@ -26,11 +27,14 @@ def load_local(
     return load_engine(model, device=device, progress=progress, settings=settings)
 
 
-def load_remote(model: str, key_variable: str) -> "Engine":
-    """Return the remote engine with that name. Raises InputError."""
-    from infill_engine.engine.remote import remote_engine
+def load_remote(model: str, key_variable: str = KEY_VARIABLE) -> "Engine":
+    """Return the engine of a model on a server. Sends nothing yet: one that is down may come up. Raises InputError."""
+    from infill_engine.engine.engine import Engine
+    from infill_engine.engine.remote.proposer import RemoteProposer
+    from infill_engine.engine.remote.server import Server
+    from infill_engine.ranking.calibration import BUILT_IN
 
-    return remote_engine.load_remote(model, key_variable)
+    return Engine(RemoteProposer(Server(read_address(model), key_variable)), model, BUILT_IN)
 
 
 def set_threads() -> None:

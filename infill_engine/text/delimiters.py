@@ -153,12 +153,12 @@ def _marks(language: str) -> tuple[re.Pattern[str], dict[str, Form]]:
     Groups make the search three times slower, so only parts that need a group have one.
     """
     lexical = language_named(language).lexical
-    parts = [f"(?P<whole>{lexical.whole})"] if lexical.whole else []
+    parts = [f"(?P<whole>{lexical.whole.pattern})"] if lexical.whole else []
     forms = {}
     for number, form in enumerate(lexical.forms):
         forms[form.literal or f"form{number}"] = form
         parts.append(re.escape(form.literal) if form.literal else f"(?P<form{number}>{form.open.pattern})")
     parts.append(_BRACKETS)
     if lexical.restart:
-        parts.append(f"(?P<restart>{lexical.restart})")
+        parts.append(f"(?P<restart>{lexical.restart.pattern})")
     return re.compile("|".join(parts), re.MULTILINE), forms

@@ -28,6 +28,12 @@ def start_of(text: str, at: int) -> int:
     return max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
 
 
+def around(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the start and the end of the lines that hold `text[start:end]`. Only LF ends a line here."""
+    stop = text.find("\n", end)
+    return text.rfind("\n", 0, start) + 1, len(text) if stop < 0 else stop
+
+
 def indent_of(line: str) -> str:
     """Return the leading whitespace of `line`."""
     blank = _INDENT.match(line)

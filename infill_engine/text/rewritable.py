@@ -3,13 +3,13 @@
 The parts are the nodes that the language's query names as holes: expressions, arguments, statements, blocks.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tree_sitter import Node, QueryCursor, Tree
 
 from infill_engine.text.languages import language as language_named
 from infill_engine.text.languages.queries import ARGUMENT, BLOCK, PROSE, STATEMENT, holes_query
+from infill_engine.text.syntax import nodes_around
 from infill_engine.text.validity import is_strict
 
 Point = tuple[int, int]  # a row of the tree's text and a column in bytes
@@ -59,7 +59,7 @@ def prose_around(tree: Tree, language: str, start: int, end: int) -> str:
     A string counts only if part of it is selected. A whole string is an expression.
     """
     nodes = language_named(language).nodes
-    for node in _around(tree, start, end):
+    for node in nodes_around(tree, start, end):
         if node.type in nodes.interpolations:
             return ""
         if node.type in nodes.comments:
@@ -97,18 +97,6 @@ def faulty_spans(tree: Tree, first: int, last: int) -> list[tuple[Point, Point]]
         one, other = found.get(start[0], (start, end))
         found[start[0]] = min(one, start), max(other, end)
     return [found[row] for row in sorted(found)]
-
-
-def _around(tree: Tree, start: int, end: int) -> Iterator[Node]:
-    """Yield the nodes around some bytes, smallest first."""
-    smallest = tree.root_node.descendant_for_byte_range(start, end)
-    around = [tree.root_node]
-    while smallest is not None and around[-1] != smallest:
-        child = around[-1].child_with_descendant(smallest)
-        if child is None:
-            break
-        around.append(child)
-    return reversed(around)
 
 
 def _part(node: Node, capture: str, language: str) -> Part:

@@ -14,7 +14,7 @@ MOST_VISITED = 2000  # nodes; beyond this, an exact count does not matter
 
 def grammar(language: str) -> Language | None:
     """Return the grammar of a language, or None if there is no usable one."""
-    return grammar_of(language_named(language).entry)
+    return grammar_of(language_named(language))
 
 
 def parser_for(language: str) -> Parser | None:
@@ -25,7 +25,7 @@ def parser_for(language: str) -> Parser | None:
 
 def may_parse(text: str, language: str) -> bool:
     """Return whether `text` is safe to parse. One grammar's parser crashes on very deep nesting."""
-    known = language_named(language).entry.grammar
+    known = language_named(language).grammar
     return known is None or known.refuses is None or known.refuses.search(text) is None
 
 
@@ -57,7 +57,7 @@ def point_after(start: tuple[int, int], text: bytes) -> tuple[int, int]:
 
 def opened(text: str, language: str) -> str:
     """Return a part of a file with the opening that it needs to be parsed as code. Offsets change."""
-    known = language_named(language).entry.grammar
+    known = language_named(language).grammar
     if known is None or known.opened is None or known.opened.match(text):
         return text
     return known.opening + text
@@ -66,6 +66,21 @@ def opened(text: str, language: str) -> str:
 def to_bytes(text: str) -> bytes:
     """Return the UTF-8 bytes that tree offsets refer to; a lone surrogate, which UTF-8 cannot encode, becomes `?`."""
     return text.encode("utf-8", "replace")
+
+
+def nodes_around(tree: Tree, start: int, end: int) -> list[Node]:
+    """Return the nodes around the bytes from `start` to `end`, smallest first.
+
+    This walks the tree once from the root. A node's `parent` repeats that walk on every call, and nesting may be as
+    deep as the text is long.
+    """
+    smallest = tree.root_node.descendant_for_byte_range(start, end)
+    if smallest is None:
+        return []
+    around = [tree.root_node]
+    while around[-1] != smallest and (child := around[-1].child_with_descendant(smallest)) is not None:
+        around.append(child)
+    return around[::-1]
 
 
 def faults(tree: Tree) -> int:

@@ -11,7 +11,6 @@ from infill_engine.budget.deadline import Deadline, now
 from infill_engine.context.drafts.renamed_match import outline_of_other
 from infill_engine.engine.remote.address import disclosure, is_remote, read_address
 from infill_engine.models.registry import resolved
-from infill_engine.serving.interface import EngineLike
 from infill_engine.serving.starting import load_local, load_remote
 from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.text.syntax import parser_for
@@ -25,6 +24,7 @@ from lsp_server.suggestions.request import build_request
 
 if TYPE_CHECKING:
     from infill_engine.budget.work import Observer
+    from infill_engine.engine.engine import Engine
 
 READ_SECONDS = 10.0  # enough for a whole prompt on a busy machine
 
@@ -40,7 +40,7 @@ class Asked:
     device: str | None = None
 
 
-def load_engine_for(options: argparse.Namespace) -> EngineLike:
+def load_engine_for(options: argparse.Namespace) -> "Engine":
     """Load the engine that a server would run. Warn on stderr if text will be sent to another server.
 
     Raises whatever `Engine.load` raises.
@@ -55,7 +55,7 @@ def load_engine_for(options: argparse.Namespace) -> EngineLike:
 
 
 def ask(
-    engine: EngineLike,
+    engine: "Engine",
     opened: Opened,
     settings: ServerSettings,
     observer: "Observer | None" = None,

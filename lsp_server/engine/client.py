@@ -25,7 +25,6 @@ from infill_engine.serving.protocol import (
     Message,
     Prefetch,
     Promote,
-    Renew,
     SendPreviews,
     State,
     Status,
@@ -67,7 +66,7 @@ class EngineClient:
     _switching: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def __post_init__(self) -> None:
-        self.worker = WorkerProcess(self, self.requests, self.command, self.shared)
+        self.worker = WorkerProcess(self, self.command, self.shared)
 
     async def start(self, choice: EngineChoice, *, anew: bool = False) -> None:
         """Start the engine, or replace the running one. With `anew`, end a shared engine for all clients, too."""
@@ -77,11 +76,6 @@ class EngineClient:
             self._told.clear()
             self._report(Status(State.LOADING, model=choice.model, device=choice.device))
             self.worker.start(choice)
-
-    async def renew(self) -> None:
-        """Load the model anew, because its files have changed. A shared engine answers until that is done."""
-        if self.worker.budget_ms is None or not self._send(Renew()):  # or it does not listen
-            await self.start(self.choice)
 
     async def stop(self) -> None:
         """Stop the worker. Pending requests are answered."""
@@ -239,13 +233,12 @@ class EngineClient:
             case _:
                 pass
 
-    def lost(self, link: Link | None = None) -> None:
+    def lost(self) -> None:
         """See `Listener`."""
-        for pending in self.requests.unanswered(link):
+        for pending in self.requests.unanswered():
             pending.resolve(Answer(reason=Reason.WORKER_FAILED))
-        if link is None:
-            self.requests.clear()
-            self._prefetched = None
+        self.requests.clear()
+        self._prefetched = None
 
     def report(self, sentence: str, status: Status | None = None) -> None:
         """See `Listener`."""

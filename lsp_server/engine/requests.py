@@ -74,9 +74,9 @@ class RequestTable:
         found = (each for each in self._requests.values() if each.document == document and not each.background)
         return next(found, None)
 
-    def unanswered(self, link: Link | None = None) -> list[EngineRequest]:
-        """Return the requests that wait for an answer, all or those sent over one link."""
-        return [each for each in self._requests.values() if not each.answer.done() and link in (None, each.link)]
+    def unanswered(self) -> list[EngineRequest]:
+        """Return the requests that wait for an answer."""
+        return [each for each in self._requests.values() if not each.answer.done()]
 
     def remove(self, request: EngineRequest) -> None:
         """Drop a request."""

@@ -17,7 +17,6 @@ from infill_engine.serving import runtime_files
 from infill_engine.serving.protocol import (
     Answered,
     Message,
-    Moved,
     Shutdown,
     State,
     Status,
@@ -26,7 +25,6 @@ from infill_engine.serving.runtime_files import RuntimeFolderError
 from infill_engine.types import Reason
 from lsp_server.engine import watchdog
 from lsp_server.engine.link import EXIT_SECONDS, Command, Link, start_private, worker_command
-from lsp_server.engine.requests import RequestTable
 from lsp_server.engine.shared import join_shared
 from lsp_server.engine.watchdog import Watchdog
 from lsp_server.settings.schema import EngineChoice
@@ -50,8 +48,8 @@ class Listener(Protocol):
     def heard(self, message: Message) -> None:
         """Handle a message from the worker."""
 
-    def lost(self, link: Link | None = None) -> None:
-        """Requests sent over this link will get no answer. Without a link, the worker exited: all requests are lost."""
+    def lost(self) -> None:
+        """The worker exited: no request will get an answer."""
 
     def report(self, sentence: str, status: Status | None = None) -> None:
         """Tell the user what has happened to the engine, and its new status if that has changed."""
@@ -62,13 +60,11 @@ class WorkerProcess:
     """Runs one worker at a time, for the engine passed to `start`."""
 
     listener: Listener
-    requests: RequestTable
     command: Command = worker_command
     shared: bool = False  # with the other editor windows of this user, where the system has Unix sockets
     deaths: int = 0  # of workers, in a row
     _supervision: "asyncio.Task[None] | None" = None
-    link: Link | None = None  # over which messages are sent now
-    _leaving: "dict[Link, asyncio.Task[int]]" = field(default_factory=dict)  # they still have to answer
+    link: Link | None = None
     _ready_since: float | None = None  # seconds of `deadline.now`; None if the worker has not been ready yet
     _watchdog: Watchdog = field(default_factory=Watchdog)
     _looking: asyncio.TimerHandle | None = None
@@ -132,14 +128,15 @@ class WorkerProcess:
         while True:
             self._ready_since = None
             code = await self._run_once(choice)
+            restarting = Status(State.LOADING, "restarting", 0.0, choice.model, choice.device)
             if code == ENDED_DELIBERATELY:
+                self.listener.heard(restarting)
                 continue
             self.deaths = 1 if self._ready_seconds > HEALTHY_SECONDS else self.deaths + 1
             log.warning("the worker ended with code %s", code)
             if self.deaths >= DEATHS or code is None:
                 self._give_up(choice, started=code is not None or self.deaths > 1)
                 return
-            restarting = Status(State.LOADING, "restarting", 0.0, choice.model, choice.device)
             self.listener.report(HUNG if self._hung else DIED, restarting)
             await asyncio.sleep(min(RESTART_SECONDS_MOST, RESTART_SECONDS * 4 ** (self.deaths - 1)))
 
@@ -163,7 +160,7 @@ class WorkerProcess:
             return -1 if shared else None
 
     async def _run_once(self, choice: EngineChoice) -> int | None:
-        """Connect to the engine and read its frames until it exits. Follow it to another process.
+        """Connect to the engine and read its frames until it exits.
 
         Return its exit code; `ENDED_DELIBERATELY` if it said that it exits; None if there is no engine.
         """
@@ -174,72 +171,19 @@ class WorkerProcess:
         self._hung = False
         # An engine that took too long before gets more time: it may be slow rather than hung.
         self._watchdog = Watchdog(watchdog.PATIENCE_SECONDS * 2**self.deaths)
-        reading: asyncio.Task[int] | None = None
         try:
-            while True:
-                moved: asyncio.Future[tuple[Link, Status]] = asyncio.get_running_loop().create_future()
-                reading = asyncio.create_task(self._read(self.link, choice, moved))
-                await asyncio.wait((reading, moved), return_when=asyncio.FIRST_COMPLETED)
-                if not moved.done():
-                    return reading.result()
-                self._move(reading, *moved.result())
+            async for message in link.messages():
+                if isinstance(message, Shutdown):
+                    return ENDED_DELIBERATELY
+                self._receive(message)
+            return await link.exit_code()
         finally:
-            link, self.link = self.link, None
+            self.link = None
             if self._looking is not None:
                 self._looking.cancel()
                 self._looking = None
-            for task in (reading, *self._leaving.values()):
-                if task is not None:
-                    task.cancel()
             self.listener.lost()
             await link.close()
-
-    async def _read(self, link: Link, choice: EngineChoice, moved: "asyncio.Future[tuple[Link, Status]]") -> int:
-        """Read an engine's frames until it exits, or until it has been left and has answered. Return the exit code."""
-        farewell, search = False, None
-        try:
-            async for message in link.messages():
-                if isinstance(message, Moved):
-                    search = asyncio.create_task(self._find_successor(choice, moved))
-                elif self.link is link:
-                    farewell = farewell or isinstance(message, Shutdown)
-                    self._receive(message)
-                elif not isinstance(message, Status):
-                    self.listener.heard(message)
-                if self.link is not link and not self.requests.unanswered(link):
-                    break
-            return ENDED_DELIBERATELY if farewell else await link.exit_code()
-        finally:
-            if search is not None:
-                search.cancel()
-            if self.link is not link:
-                self._leaving.pop(link, None)
-                self.listener.lost(link)
-                await link.close()
-
-    async def _find_successor(self, choice: EngineChoice, moved: "asyncio.Future[tuple[Link, Status]]") -> None:
-        """Connect to the process that has the engine's socket now. Wait until its model is ready."""
-        link = await self._open(choice)
-        if not isinstance(link, Link):  # the old process says when it exits
-            return
-        try:
-            async for message in link.messages():
-                if isinstance(message, Status) and message.state is State.READY:
-                    moved.set_result((link, message))
-                    return
-        finally:
-            if not moved.done() or moved.cancelled():
-                await link.close()
-
-    def _move(self, reading: "asyncio.Task[int]", link: Link, status: Status) -> None:
-        """Send everything to the successor from now on. The old process answers what it was asked."""
-        old, self.link = self.link, link
-        assert old is not None
-        self._leaving[old] = reading
-        if not self.requests.unanswered(old):
-            reading.cancel()
-        self._watchdog = Watchdog(watchdog.PATIENCE_SECONDS * 2**self.deaths)
-        self._receive(status)
 
     def _receive(self, message: Message) -> None:
         if isinstance(message, Status):

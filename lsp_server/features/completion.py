@@ -62,7 +62,7 @@ def _is_foreign_trigger(snapshot: Snapshot, context: types.CompletionContext | N
     if context is None or context.trigger_character is None:
         return False
     by_character = context.trigger_kind is types.CompletionTriggerKind.TriggerCharacter
-    return by_character and context.trigger_character not in language(snapshot.language).entry.triggers
+    return by_character and context.trigger_character not in language(snapshot.language).triggers
 
 
 def _items(insertion: Insertion, candidates: Sequence[Candidate], encoding: str) -> list[types.CompletionItem]:

@@ -55,7 +55,7 @@ async def download_model(session: Session, *arguments: object) -> dict[str, str]
         session.downloading = None
     bar.end(message)
     if outcome == DONE and session.workspace.settings.enable and session.engine.choice.model == DEFAULT:
-        await session.engine.renew()
+        await session.engine.start(session.engine.choice, anew=True)
     return {"outcome": outcome, "message": message}
 
 

@@ -54,7 +54,7 @@ def read_languages(folder: Path, only: Sequence[str] = ()) -> Iterator[tuple[Lan
     subfolders = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
     for subfolder in subfolders:
         known = language(subfolder.name)
-        if grammar_of(known.entry) is None or (wanted and known.id not in wanted):
+        if grammar_of(known) is None or (wanted and known.id not in wanted):
             continue
         files = [file for package in sorted(subfolder.iterdir()) if package.is_dir() for file in read_folder(package)]
         if files:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from bench.soak.fuzz.values import changed, damaged, value
-from infill_engine.serving.interface import EngineLike
+from infill_engine.engine.engine import Engine
 from infill_engine.serving.protocol import (
     Alive,
     Answered,
@@ -121,7 +121,7 @@ class Frames:
         self._client = self._shared.join(_drop)
 
 
-def _no_engine(_progress: Callable[[str, float], None]) -> EngineLike:
+def _no_engine(_progress: Callable[[str, float], None]) -> Engine:
     raise AssertionError("nobody runs this engine")
 
 

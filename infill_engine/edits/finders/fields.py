@@ -14,7 +14,7 @@ from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.scopes import Names
 from infill_engine.edits.source import Source, enclosing
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
-from infill_engine.text.languages.record import Syntax
+from infill_engine.text import lines
 
 KEPT = 0.85  # all other parameters are stored in fields
 SOME_KEPT = 0.7  # only some of them are
@@ -46,7 +46,7 @@ def propose_fields(edit: ParsedEdit) -> list[Proposal]:
 def _kept_parameters(edit: ParsedEdit) -> Iterator[Proposal]:
     before, after, syntax, shift = edit.before, edit.after, edit.syntax, edit.shift
     for signature in changed_signatures(edit):
-        if signature.removed or len(signature.added) != 1 or not _is_constructor(before, syntax, signature.function):
+        if signature.removed or len(signature.added) != 1 or not _is_constructor(before, signature.function):
             continue
         added = signature.added[0]
         settings = _settings(before, signature.function)
@@ -73,8 +73,8 @@ def _passed_fields(edit: ParsedEdit) -> Iterator[Proposal]:
         growth += change.growth
         node = after.node_at(end - len(change.new.lstrip()), start + len(change.new.rstrip()))
         function = node if node.type in syntax.functions else enclosing(node, tuple(syntax.functions))
-        parameters = None if function is None else parameters_of(after, syntax, function)
-        if function is None or parameters is None or not _is_constructor(after, syntax, function):
+        parameters = None if function is None else parameters_of(after, function)
+        if function is None or parameters is None or not _is_constructor(after, function):
             continue
         own = [parameter.name for parameter in parameters]
         settings = _settings(after, function)
@@ -82,7 +82,7 @@ def _passed_fields(edit: ParsedEdit) -> Iterator[Proposal]:
         siblings = [s for s in settings if s.value in own and s.value == s.field]
         if len(fresh) != 1 or not siblings or _is_known(edit.before, fresh[0].value):
             continue
-        place = _new_parameter(after, syntax, function, fresh[0].value, settings, own)
+        place = _new_parameter(after, function, fresh[0].value, settings, own)
         if place is not None:
             yield Proposal((place,), f"add {fresh[0].value} to the constructor", PASSED, Kind.FIELD)
 
@@ -103,9 +103,9 @@ def _settings(source: Source, function: Node) -> list[_Setting]:
     return found
 
 
-def _is_constructor(source: Source, syntax: Syntax, function: Node) -> bool:
+def _is_constructor(source: Source, function: Node) -> bool:
     name = function.child_by_field_name("name")
-    return name is not None and source.text_of(name) in syntax.constructors
+    return name is not None and source.text_of(name) in source.syntax.constructors
 
 
 def _line_for(model: _Setting, name: str, annotation: str) -> str:
@@ -126,10 +126,8 @@ def _annotation(parameter: str) -> str:
 def _beside(source: Source, model: _Setting, line: str, shift: Shift, *, below: bool) -> Edit | None:
     """Return an insertion of `line` below or above a statement that is alone on its line."""
     text = source.text
-    line_start = text.rfind("\n", 0, model.start) + 1
+    line_start, line_end = lines.around(text, model.start, model.end)
     indent = text[line_start : model.start]
-    line_end = text.find("\n", model.end)
-    line_end = len(text) if line_end < 0 else line_end
     if indent.strip() or text[model.end : line_end].split("#")[0].split("//")[0].strip(" \t\r;"):
         return None
     at = (line_end - text[:line_end].endswith("\r")) if below else line_start
@@ -163,10 +161,10 @@ def _is_known(source: Source, name: str) -> bool:
 
 
 def _new_parameter(
-    after: Source, syntax: Syntax, function: Node, name: str, settings: Sequence[_Setting], own: Sequence[str]
+    after: Source, function: Node, name: str, settings: Sequence[_Setting], own: Sequence[str]
 ) -> Edit | None:
     """Insert `name` after the parameter of the field above: before optional parameters, or at the end."""
-    holder = parameter_list_of(syntax, function)
+    holder = parameter_list_of(after.syntax, function)
     if holder is None:
         return None
     above = None
@@ -176,11 +174,11 @@ def _new_parameter(
         if setting.value in own and setting.value == setting.field:
             above = setting.value
     nodes = [node for node in holder.named_children if node.type != "comment"]
-    index = own.index(above) if above is not None else int(syntax.explicit_self) - 1
+    index = own.index(above) if above is not None else int(after.syntax.explicit_self) - 1
     if len(nodes) != len(own) or not 0 <= index < len(nodes):
         return None
     follows = nodes[index]
-    if syntax.explicit_self and follows.type in syntax.defaults:
+    if after.syntax.explicit_self and follows.type in after.syntax.defaults:
         return None  # a parameter after one with a default needs a default
     at = after.span_of(follows)[1]
     return Edit(Span(at, at, ""), f", {name}")

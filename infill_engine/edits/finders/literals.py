@@ -26,19 +26,15 @@ def propose_literals(edit: ParsedEdit) -> list[Proposal]:
         return []
     before, after, syntax, shift = edit.before, edit.after, edit.syntax, edit.shift
     change = edit.changes[0]
-    node = _literal(before, syntax, change)
+    node = _literal(before, change)
     if node is None:
         return []
     start, end = before.span_of(node)
     old = before.text[start:end]
     new = old[: change.start - start] + change.new + old[change.end - start :]
-    if (
-        not _is_particular(old, syntax, node)
-        or not new.strip()
-        or not _is_still_literal(after, syntax, shift, start, new)
-    ):
+    if not _is_particular(old, syntax, node) or not new.strip() or not _is_still_literal(after, shift, start, new):
         return []
-    others = list(_equal_ones(before, syntax, old, node, start))
+    others = list(_equal_ones(before, old, node, start))
     if not others or len(others) > MOST_OTHERS:
         return []
     function = next((above for above in ancestors(node) if above.type in syntax.functions), None)
@@ -55,17 +51,17 @@ def propose_literals(edit: ParsedEdit) -> list[Proposal]:
     return found
 
 
-def _literal(source: Source, syntax: Syntax, change: Change) -> Node | None:
+def _literal(source: Source, change: Change) -> Node | None:
     """Return the literal that contains the whole change: a number, or the content of a string."""
     node = source.node_at(*word_at(source.text, change.start, change.end, source.language))
     if node.parent is not None and node.parent.type in source.nodes.strings:
         node = node.parent  # at the quotes
     if node.type in source.nodes.strings and node.named_child_count:
-        parts = [child for child in node.named_children if child.type in syntax.string_parts]
+        parts = [child for child in node.named_children if child.type in source.syntax.string_parts]
         node = parts[0] if len(parts) == 1 and node.named_child_count <= 3 else node
-    if node.type in syntax.numbers:
+    if node.type in source.syntax.numbers:
         return node
-    if node.type not in syntax.string_parts or node.named_child_count or node.parent is None:
+    if node.type not in source.syntax.string_parts or node.named_child_count or node.parent is None:
         return None
     if any(sibling.type in ("interpolation", "template_substitution") for sibling in node.parent.named_children):
         return None
@@ -85,22 +81,22 @@ def _is_particular(old: str, syntax: Syntax, node: Node) -> bool:
     return len(old) >= LEAST_CHARS and re.search(r"\w\w", old) is not None and old.lower() not in COMMON
 
 
-def _is_still_literal(after: Source, syntax: Syntax, shift: Shift, start: int, new: str) -> bool:
+def _is_still_literal(after: Source, shift: Shift, start: int, new: str) -> bool:
     place = shift.span(start - 1, start - 1) if start else (0, 0)
     at = place[1] + 1 if place is not None and start else shift.offset(start) - len(new)
     node = after.node_at(at, at + len(new))
     return after.text[at : at + len(new)] == new and (
-        node.type in syntax.numbers or node.type in syntax.string_parts or node.type in after.nodes.strings
+        node.type in after.syntax.numbers or node.type in after.syntax.string_parts or node.type in after.nodes.strings
     )
 
 
-def _equal_ones(source: Source, syntax: Syntax, old: str, node: Node, start: int) -> Iterator[int]:
+def _equal_ones(source: Source, old: str, node: Node, start: int) -> Iterator[int]:
     for found in re.finditer(re.escape(old), source.text):
         if found.start() == start:
             continue
         other = source.node_at(found.start(), found.end())
         if other.type == node.type and source.span_of(other) == found.span():
-            if other.type in syntax.string_parts:
+            if other.type in source.syntax.string_parts:
                 if other.parent is None or _is_documentation(other.parent):
                     continue
                 if any(child.type == "interpolation" for child in other.parent.named_children):

@@ -11,11 +11,9 @@ from tree_sitter import Node
 
 from infill_engine.edits.likelihood import features_of, probability
 from infill_engine.edits.matching import Match, match
-from infill_engine.edits.occurrence import defines
 from infill_engine.edits.parsed import ParsedEdit
-from infill_engine.edits.renamings import Renaming, renamings
-from infill_engine.edits.scopes import Names
-from infill_engine.edits.source import Source, ancestors, enclosing
+from infill_engine.edits.renamings import renamings
+from infill_engine.edits.source import ancestors, enclosing
 from infill_engine.edits.templates import TOKEN, WORD, Template, templates, token_changes
 from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
 
@@ -62,7 +60,7 @@ def places(edit: ParsedEdit) -> list[Place]:
     if len(examples) > MOST_TEMPLATES:
         return []
     made = [rule_of(old, new) for old, new in edit.history]
-    defined = [start for one in renamings(edit) if _is_defined(edit.before, one) for start in one.starts]
+    defined = [start for one in renamings(edit) if one.is_defined(edit.before) for start in one.starts]
     for example in examples:
         rule = _rule(example.source.text, example.changes)
         if _is_taken_back(rule, made) or any(_changes_at(example, start) for start in defined):
@@ -110,13 +108,6 @@ def _is_parameter(example: Template) -> bool:
         enclosing(source.node_at(one.start, max(one.end, one.start + 1)), source.syntax.parameter_lists) is not None
         for one in example.changes
     )
-
-
-def _is_defined(before: Source, renaming: Renaming) -> bool:
-    """Return whether a name was changed where it is defined. The finder for renames handles that."""
-    names = Names.of(before, renaming.old)
-    places = [] if names is None else [names.at(start) for start in renaming.starts]
-    return any(one is not None and defines(one, before.syntax) for one in places)
 
 
 def _is_taken_back(rule: tuple[tuple[str, ...], ...], made: Sequence[tuple[tuple[str, ...], ...]]) -> bool:

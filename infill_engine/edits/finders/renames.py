@@ -36,7 +36,7 @@ def propose_renames(edit: ParsedEdit) -> list[Proposal]:
     rewritten: list[Proposal] = []
     for renaming in renamings(edit):
         names = Names.of(edit.before, renaming.old)
-        made = [] if names is None else list(_proposals(edit.before, edit.syntax, names, renaming, edit.shift))
+        made = [] if names is None else list(_proposals(edit.before, names, renaming, edit.shift))
         found += made
         rewritten += made[:1] if renaming.rewritten else []
     return [_together(rewritten), *found] if len(rewritten) > 1 else found
@@ -48,39 +48,39 @@ def _together(proposals: Sequence[Proposal]) -> Proposal:
     return Proposal(edits, _label(edits), max(proposal.confidence for proposal in proposals), Kind.RENAME)
 
 
-def _proposals(source: Source, syntax: Syntax, names: Names, renaming: Renaming, shift: Shift) -> Iterator[Proposal]:
+def _proposals(source: Source, names: Names, renaming: Renaming, shift: Shift) -> Iterator[Proposal]:
     edited = [one for start in renaming.starts if (one := names.at(start)) is not None]
     owner = edited[0].owner if edited else None
     if owner is None or names.opaque or any(one.owner != owner for one in edited):
         return
     if any(one.kind in MODULES for one in edited) and not renaming.rewritten:
         return  # another module
-    defining = [one for one in edited if defines(one, syntax)]
+    defining = [one for one in edited if defines(one, source.syntax)]
     if not defining and len(edited) < 2:
         return  # another variable was meant here
     group = names.owned(owner)
-    if _is_taken(source, names, owner, renaming.new) or not _is_exact(syntax, names, owner, group):
+    if _is_taken(source, names, owner, renaming.new) or not _is_exact(source.syntax, names, owner, group):
         return
-    meant = meant_by(source, group, defining or edited, [one for one in group if defines(one, syntax)])
+    meant = meant_by(source, group, defining or edited, [one for one in group if defines(one, source.syntax)])
     if meant is None:
         return
-    certain = _confidence(source, group, defining or edited, syntax) * meant.certain
+    certain = _confidence(source, group, defining or edited, source.syntax) * meant.certain
     whole = len(meant.occurrences) == len(group)
     promoted = next((one.also for one in group if one.kind == "promoted"), None)
     also = [*names.shared(owner), *names.owned(promoted)] if whole else []
     if promoted is None:
         also += [one for shared in also if shared.kind == "promoted" for one in names.owned(shared.owner)]
     rest = [one for one in dict.fromkeys((*meant.occurrences, *also)) if one.start not in renaming.starts]
-    rest += _keywords(source, syntax, names, defining)
+    rest += _keywords(source, names, defining)
     if any(one.kind in UNNAMED for one in rest):
         return
-    edits = _edits(syntax, owner, rest, renaming, shift)
+    edits = _edits(source.syntax, owner, rest, renaming, shift)
     member = whole and names.scopes[owner.scope].is_class
     loose = [one for one in names.all if member and one.role is Role.MEMBER and one.owner is None]
     if edits and certain and not any(names.may_be_of(one, owner) for one in loose):
         remain = f", {len(loose)} on other objects remain{'s' * (len(loose) == 1)}" if loose else ""
         yield Proposal(edits, _label(edits) + remain, certain, Kind.RENAME)
-    more = _edits(syntax, owner, [*rest, *loose], renaming, shift)
+    more = _edits(source.syntax, owner, [*rest, *loose], renaming, shift)
     if len(more) > len(edits) and certain:
         yield Proposal(more, f"{_label(more)}, on other objects too", OTHER_OBJECTS, Kind.RENAME)
 
@@ -132,16 +132,16 @@ def _confidence(source: Source, group: Sequence[Occurrence], edited: Sequence[Oc
     return certain
 
 
-def _keywords(source: Source, syntax: Syntax, names: Names, edited: Sequence[Occurrence]) -> list[Occurrence]:
+def _keywords(source: Source, names: Names, edited: Sequence[Occurrence]) -> list[Occurrence]:
     """Return the arguments that calls pass by the name of a parameter."""
     spelled = [one for one in names.all if one.role is Role.KEYWORD]
     parameters = [one for one in edited if one.kind == "parameter"]
     if not spelled or not parameters:
         return []
-    function = enclosing(parameters[0].node, syntax.functions)
+    function = enclosing(parameters[0].node, source.syntax.functions)
     if function is None:
         return []
-    passed = {call.arguments.id for call in calls_of(source, syntax, function) if call.certain}
+    passed = {call.arguments.id for call in calls_of(source, function) if call.certain}
     return [
         one
         for one in spelled

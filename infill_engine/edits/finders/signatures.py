@@ -21,7 +21,6 @@ from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.scopes import Names
 from infill_engine.edits.source import Source, enclosing
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
-from infill_engine.text.languages.record import Syntax
 
 REMOVED, MOVED = 0.93, 0.9
 ADDED_KNOWN = 0.75  # every call can see a variable with the parameter's name
@@ -63,8 +62,8 @@ def changed_signatures(edit: ParsedEdit) -> Iterator[Signature]:
             continue
         seen.add(function.id)
         now = _same_function(edit, function)
-        old = parameters_of(before, syntax, function)
-        new = None if now is None else parameters_of(after, syntax, now)
+        old = parameters_of(before, function)
+        new = None if now is None else parameters_of(after, now)
         if old is not None and new is not None and old != new:
             yield Signature(function, old, new)
     yield from _changed_fields(edit)
@@ -90,15 +89,15 @@ def _changed_fields(edit: ParsedEdit) -> Iterator[Signature]:
 
 def propose_calls(edit: ParsedEdit) -> list[Proposal]:
     """Return a proposal for the calls of each function with changed parameters."""
-    before, syntax, shift = edit.before, edit.syntax, edit.shift
+    before, shift = edit.before, edit.shift
     found: list[Proposal] = []
     for signature in changed_signatures(edit):
         if signature.removed and not signature.added:
-            found += _update(before, syntax, signature, shift, _without, REMOVED, "update {} call{}")
+            found += _update(before, signature, shift, _without, REMOVED, "update {} call{}")
         elif signature.added and not signature.removed:
-            found += _additions(before, syntax, signature, shift)
+            found += _additions(before, signature, shift)
         elif not signature.added and _order(signature.before) != _order(signature.after):
-            found += _update(before, syntax, signature, shift, _reordered, MOVED, "reorder arguments of {} call{}")
+            found += _update(before, signature, shift, _reordered, MOVED, "reorder arguments of {} call{}")
     return found
 
 
@@ -107,7 +106,6 @@ Rewrite = Callable[[Signature, CallSite], list[Replacement] | None]  # None: thi
 
 def _update(
     source: Source,
-    syntax: Syntax,
     signature: Signature,
     shift: Shift,
     rewrite: Rewrite,
@@ -115,14 +113,14 @@ def _update(
     label: str,
 ) -> Iterator[Proposal]:
     """Yield the rewritten calls: first the certain ones, then also those on other objects."""
-    calls = calls_of(source, syntax, signature.function)
+    calls = calls_of(source, signature.function)
     if len(calls) > MOST_CALLS:
         return
     edits: list[Edit] = []
     more: list[Edit] = []
     count = loose = 0
     for call in calls:
-        arguments = arguments_of(source, syntax, call.arguments)
+        arguments = arguments_of(source, call.arguments)
         site = None if arguments is None else CallSite(call, arguments, *source.span_of(call.arguments))
         replaced = None if site is None else rewrite(signature, site)
         if replaced is None:
@@ -175,7 +173,7 @@ def _reordered(signature: Signature, site: CallSite) -> list[Replacement] | None
     ]
 
 
-def _additions(source: Source, syntax: Syntax, signature: Signature, shift: Shift) -> Iterator[Proposal]:
+def _additions(source: Source, signature: Signature, shift: Shift) -> Iterator[Proposal]:
     """Yield an argument for each new parameter that is required."""
     if len(signature.added) != 1 or signature.added[0].passing is Passing.REST:
         return
@@ -185,19 +183,17 @@ def _additions(source: Source, syntax: Syntax, signature: Signature, shift: Shif
     others = tuple(p for p in signature.after if p.name != parameter.name)
     if _order(others) != _order(signature.before) or parameter.optional:
         return
-    in_sight = _Values(source, syntax, parameter.name)
+    in_sight = _Values(source, parameter.name)
     known = True
 
     def with_argument(signature: Signature, site: CallSite) -> list[Replacement] | None:
         nonlocal known
         value = in_sight.at(site.call)
         known = known and value is not None
-        return _inserted(source, syntax, signature, site, parameter, value or parameter.name)
+        return _inserted(source, signature, site, parameter, value or parameter.name)
 
     name = parameter.name
-    for proposal in list(
-        _update(source, syntax, signature, shift, with_argument, 1.0, f"pass {name} in {{}} call{{}}")
-    ):
+    for proposal in list(_update(source, signature, shift, with_argument, 1.0, f"pass {name} in {{}} call{{}}")):
         certain = ADDED_KNOWN if known else ADDED_UNKNOWN
         yield Proposal(proposal.edits, proposal.label, certain * proposal.confidence, Kind.SIGNATURE)
 
@@ -205,8 +201,8 @@ def _additions(source: Source, syntax: Syntax, signature: Signature, shift: Shif
 class _Values:
     """Finds a value for a new parameter at a call: a variable or member of the same name."""
 
-    def __init__(self, source: Source, syntax: Syntax, name: str) -> None:
-        self._source, self._grammar, self._name = source, syntax, name
+    def __init__(self, source: Source, name: str) -> None:
+        self._explicit_self, self._name = source.syntax.explicit_self, name
         self._names = Names.of(source, name)
 
     def at(self, call: Call) -> str | None:
@@ -224,14 +220,14 @@ class _Values:
             if scope in owners and (depth == 0 or not self._names.scopes[scope].is_class):
                 return self._name
         members = {one.owner.scope for one in self._names.all if one.owner and one.role is Role.MEMBER}
-        holder = "self" if self._grammar.explicit_self else "this"
+        holder = "self" if self._explicit_self else "this"
         if any(scope in members for scope in around):
             return f"{holder}.{self._name}"
         return None
 
 
 def _inserted(
-    source: Source, syntax: Syntax, signature: Signature, site: CallSite, parameter: Parameter, value: str
+    source: Source, signature: Signature, site: CallSite, parameter: Parameter, value: str
 ) -> list[Replacement] | None:
     """Return the call with one more argument, by position if the others are, otherwise by name."""
     arguments = site.arguments
@@ -241,7 +237,7 @@ def _inserted(
     by_position = [argument for argument in arguments if not argument.name]
     splats = [index for index, argument in enumerate(arguments) if argument.splat]
     named = parameter.passing is Passing.NAME or at > len(by_position) or (splats and at > splats[0])
-    if at < 0 or (named and not syntax.keyword_arguments):
+    if at < 0 or (named and not source.syntax.keyword_arguments):
         return None
     if splats:
         return None

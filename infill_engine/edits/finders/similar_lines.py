@@ -13,13 +13,12 @@ from tree_sitter import Node
 from infill_engine.context.line_shapes import WORD, is_name, keywords_of, shape_of
 from infill_engine.context.name_exchange import exchanged_names, renamed_word
 from infill_engine.edits.changes import Shift
-from infill_engine.edits.occurrence import defines
 from infill_engine.edits.parsed import ParsedEdit
-from infill_engine.edits.renamings import Renaming, renamings
-from infill_engine.edits.scopes import Names
+from infill_engine.edits.renamings import renamings
 from infill_engine.edits.source import Source, ancestors, enclosing
 from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
-from infill_engine.text.languages.record import Syntax
+from infill_engine.text import lines
+from infill_engine.text.sequences import common_ends
 
 REACH_LINES = 25  # above and below
 MOST_SIMILAR_LINES = 8
@@ -58,19 +57,19 @@ def propose_similar_lines(edit: ParsedEdit) -> list[Proposal]:
     if found is None:
         return []
     line, new = found
-    if _declares(before, line) or any(_is_defined(before, renaming) for renaming in renamings(edit)):
+    if _declares(before, line) or any(one.is_defined(before) for one in renamings(edit)):
         return []  # functions of the same shape are different functions
     similar_lines = []
     for other in _around(before.text, line):
         similar = _as_similar_line(line, new, other)
-        if similar is not None and not _is_comment(before, syntax, other):
+        if similar is not None and not _is_comment(before, other):
             similar_lines.append(similar)
     similar_lines.sort(key=lambda similar: abs(similar.line.row - line.row))
     if not similar_lines or len(similar_lines) > MOST_SIMILAR_LINES:
         return []
     if _holder(before, line.start, syntax.parameter_lists) is not None:
         return []  # of a function
-    if all(_in_text(before, syntax, change) for change in edit.changes):
+    if all(_in_text(before, change) for change in edit.changes):
         return []  # words of a message, not of the program
     branching = _holder(before, line.start, syntax.branchings)
     beside = [
@@ -99,21 +98,12 @@ def _declares(source: Source, line: _Line) -> bool:
     return any(node.type in source.syntax.declarations for top in around for node in (top, *top.named_children))
 
 
-def _is_defined(before: Source, renaming: Renaming) -> bool:
-    """Return whether a name was changed where it is defined. The finder for renames handles that."""
-    names = Names.of(before, renaming.old)
-    places = [] if names is None else [names.at(start) for start in renaming.starts]
-    return any(one is not None and defines(one, before.syntax) for one in places)
-
-
 def _changed_line(before: Source, after: Source, changes: Sequence[Change]) -> tuple[_Line, str] | None:
     """Return the one line that contains all changes, before and after."""
     if not changes:
         return None
     text = before.text
-    start = text.rfind("\n", 0, changes[0].start) + 1
-    end = text.find("\n", start)
-    end = len(text) if end < 0 else end
+    start, end = lines.around(text, changes[0].start, changes[0].start)
     if changes[-1].end > end or end - start > LONGEST_LINE or any("\n" in change.new for change in changes):
         return None
     growth = sum(change.growth for change in changes)
@@ -159,10 +149,7 @@ def _as_similar_line(line: _Line, new: str, other: _Line) -> _SimilarLine | None
     names = _mapping(tokens, theirs)
     if names is None:
         return None
-    most = min(len(tokens), len(new_tokens))
-    first = next((at for at in range(most) if tokens[at] != new_tokens[at]), most)
-    most -= first
-    kept = next((at for at in range(most) if tokens[-1 - at] != new_tokens[-1 - at]), most)
+    first, kept = common_ends(tokens, new_tokens)
     last = len(tokens) - kept
     fresh = new_tokens[first : len(new_tokens) - kept]
     if not any(map(_says_something, (*tokens[first:last], *fresh))):
@@ -205,10 +192,10 @@ def _carries_over(old: Sequence[str], other: Sequence[str], new: Sequence[str]) 
     return all(one in new for one, another in zip(old, other, strict=True) if one != another and not one.isspace())
 
 
-def _in_text(source: Source, syntax: Syntax, change: Change) -> bool:
+def _in_text(source: Source, change: Change) -> bool:
     """Return whether a change is inside a string or a comment."""
     node = source.node_at(change.start, change.end)
-    inside = node.type in syntax.string_parts and not node.named_child_count
+    inside = node.type in source.syntax.string_parts and not node.named_child_count
     return inside or node.type in (*source.nodes.strings, *source.nodes.comments, "string_end")
 
 
@@ -226,9 +213,11 @@ def _says_something(token: str) -> bool:
     return not token.isspace() and not token[0].isdigit()
 
 
-def _is_comment(source: Source, syntax: Syntax, line: _Line) -> bool:
+def _is_comment(source: Source, line: _Line) -> bool:
     node = source.node_at(line.start, min(line.start + 1, len(source.text)))
-    return node.type in source.nodes.comments or (node.type in syntax.string_parts and "\n" in source.text_of(node))
+    return node.type in source.nodes.comments or (
+        node.type in source.syntax.string_parts and "\n" in source.text_of(node)
+    )
 
 
 def _placed(text: str, similar_lines: Sequence[_SimilarLine], shift: Shift) -> tuple[Edit, ...]:

@@ -4,5 +4,5 @@ address    the server's name as a user writes it, what is refused, and what the 
 dialects   requests to such servers, and how their answers are read
 streams    one request over one connection, read as the answer arrives and ended at once
 server     several requests with one deadline; fault messages, and pauses after faults
-engine     the worker's engine in place of a local model
+proposer   the server's texts as proposals for the engine
 """

@@ -46,8 +46,10 @@ class Checkpoint:
 
     @property
     def width(self) -> int:
-        """The vocabulary size in config.json; 0 if it is missing."""
-        size = self.config.get("vocab_size")
+        """The width of the logits, which config.json states under several names; 0 if it is missing."""
+        text = self.config.get("text_config")
+        config = text if isinstance(text, dict) else self.config
+        size = config.get("embedding_size") or config.get("vocab_size")
         return size if isinstance(size, int) else 0
 
     @property

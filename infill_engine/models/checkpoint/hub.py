@@ -48,11 +48,9 @@ def is_hub_name(name: str) -> bool:
 
 def cached(name: str) -> Path | None:
     """Return the folder of a model that is complete on this machine, found without a request; otherwise None."""
-    try:
-        _quieten_library()
-        from huggingface_hub import snapshot_download
-    except ImportError:
-        return None
+    _quieten_library()
+    from huggingface_hub import snapshot_download
+
     repository, revision = _parts(name)
     with suppress(OSError, ValueError):  # raised by the library if all or some files are missing
         folder = Path(
@@ -69,11 +67,8 @@ def fetch(name: str, report: Report) -> Path:
     """
     if (folder := cached(name)) is not None:
         return folder
-    try:
-        _quieten_library()
-        from huggingface_hub import snapshot_download
-    except ImportError as error:
-        raise _needs_library(name) from error
+    from huggingface_hub import snapshot_download
+
     repository, revision = _parts(name)
     try:
         folder = Path(
@@ -94,18 +89,16 @@ def fetch(name: str, report: Report) -> Path:
 
 def peek(name: str) -> tuple[dict[str, Any], dict[str, tuple[int, ...]]]:
     """config.json and the shapes of all tensors by name, without downloading the weights. Raises ModelError."""
+    _quieten_library()
+    from huggingface_hub import get_safetensors_metadata, hf_hub_download, model_info
+
+    from infill_engine.models.checkpoint.files import read_config
+
     repository, revision = _parts(name)
     try:
-        _quieten_library()
-        from huggingface_hub import get_safetensors_metadata, hf_hub_download, model_info
-
-        from infill_engine.models.checkpoint.files import read_config
-
         model_info(repository, revision=revision)  # fails at once, where the next calls would retry repeatedly
         config = Path(hf_hub_download(repository, "config.json", revision=revision))
         metadata = get_safetensors_metadata(repository, revision=revision)
-    except ImportError as error:
-        raise _needs_library(name) from error
     except Exception as error:
         raise _in_words(name, error) from error
     files = metadata.files_metadata.values()
@@ -120,13 +113,6 @@ def _quieten_library() -> None:
     from huggingface_hub.utils import logging
 
     logging.set_verbosity_error()  # type: ignore[no-untyped-call, unused-ignore]
-
-
-def _needs_library(name: str) -> ModelError:
-    return ModelError(
-        f"{name} is no folder here. To fetch a published model of that name, install what that needs: "
-        "`pip install 'infill-ls[models]'`"
-    )
 
 
 def _not_whole(name: str) -> ModelError:

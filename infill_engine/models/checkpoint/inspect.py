@@ -19,6 +19,7 @@ from infill_engine.models.published.fim_tokens import QWEN_CODER
 from infill_engine.models.registry import TRUNK, folder_of, trained_folder
 from infill_engine.models.runtime.devices import choose_device
 from infill_engine.models.runtime.memory import OVERHEAD, PRECISIONS, free_memory, remedy_for
+from infill_engine.models.stock.loader import Opened
 from infill_engine.models.trunk.slots import SLOTS
 from infill_engine.models.trunk.sources import QWEN2, Source, source_of
 from infill_engine.models.trunk.trunk_loading import memory_needed
@@ -117,7 +118,8 @@ def _described(name: str, path: Path, source: Source, device: str) -> Described:
 
 def _loaded(checkpoint: Checkpoint) -> CanvasModel:
     require_known(checkpoint.config, checkpoint.folder)
-    return FAMILIES[checkpoint.config["model_type"]](checkpoint.folder, "meta", torch.bfloat16, ModelSettings())
+    opened = Opened.of(checkpoint.folder, "meta", torch.bfloat16, ModelSettings())
+    return FAMILIES[checkpoint.config["model_type"]](opened)
 
 
 def _checked(family: CanvasModel, checkpoint: Checkpoint) -> tuple[str, tuple[str, ...]]:

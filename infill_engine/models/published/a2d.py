@@ -4,18 +4,11 @@ Checkpoints trained with full attention (mdlm) and block by block (bd3lm) share 
 them apart. A bd3lm checkpoint cannot see the right side of a hole from within a block.
 """
 
-from pathlib import Path
-
-import torch
-
 from infill_engine.models.base import CanvasModel
-from infill_engine.models.checkpoint.files import open_checkpoint
 from infill_engine.models.checkpoint.folder import name_of
 from infill_engine.models.published import blockwise
 from infill_engine.models.published.kinds.bidirectional import BidirectionalModel, Description, Shift
-from infill_engine.models.stock.loader import Stock
-from infill_engine.models.tokenizer import TokenizerVocabulary
-from infill_engine.settings import ModelSettings
+from infill_engine.models.stock.loader import Opened, Stock
 
 KNOWN = {"hidden_act": ("silu",), "use_sliding_window": (False, None)}
 STOCKS = {
@@ -26,15 +19,14 @@ STOCKS = {
 ENDS = ("<|endoftext|>", "<|end_of_text|>")  # Qwen's and Llama's
 
 
-def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> CanvasModel:
+def load(opened: Opened) -> CanvasModel:
     """Load a checkpoint with one of the model types of `STOCKS`. Raises ModelError."""
-    checkpoint = open_checkpoint(folder)
-    if "bd3lm" in f"{name_of(folder)} {checkpoint.config.get('_name_or_path', '')}".lower():
+    folder, config = opened.checkpoint.folder, opened.checkpoint.config
+    if "bd3lm" in f"{name_of(folder)} {config.get('_name_or_path', '')}".lower():
         raise blockwise.refusal(folder)
-    vocabulary = TokenizerVocabulary(folder / "tokenizer.json", width=checkpoint.width)
-    model_type = checkpoint.config["model_type"]
-    end = next((name for name in ENDS if vocabulary.id_of(name) is not None), ENDS[0])
+    model_type = config["model_type"]
+    end = next((name for name in ENDS if opened.vocabulary.id_of(name) is not None), ENDS[0])
     description = Description(
         model_type, STOCKS[model_type], Shift.NONE, mask="<|mask|>", end=end, ends=("<|im_end|>", "<|eot_id|>")
     )
-    return BidirectionalModel.load(description, checkpoint, vocabulary, device, dtype, settings)
+    return BidirectionalModel.load(description, opened)

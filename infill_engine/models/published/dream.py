@@ -6,16 +6,10 @@ with the tokenizer's `<|beginoftext|>` and close with the end of text; the other
 """
 
 from dataclasses import replace
-from pathlib import Path
-
-import torch
 
 from infill_engine.models.base import CanvasModel
-from infill_engine.models.checkpoint.files import open_checkpoint
 from infill_engine.models.published.kinds.bidirectional import BidirectionalModel, Description, Shift
-from infill_engine.models.stock.loader import Stock
-from infill_engine.models.tokenizer import TokenizerVocabulary
-from infill_engine.settings import ModelSettings
+from infill_engine.models.stock.loader import Opened, Stock
 
 QWEN2 = Stock("qwen2", "Qwen2", known={"hidden_act": ("silu",), "use_sliding_window": (False, None)})
 DREAM = Description(
@@ -31,9 +25,7 @@ DREAMON = replace(
 )
 
 
-def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> CanvasModel:
+def load(opened: Opened) -> CanvasModel:
     """Load a checkpoint with the model type `Dream`. Raises ModelError."""
-    checkpoint = open_checkpoint(folder)
-    vocabulary = TokenizerVocabulary(folder / "tokenizer.json", width=checkpoint.width)
-    description = DREAM if vocabulary.id_of(DREAMON.expand) is None else DREAMON
-    return BidirectionalModel.load(description, checkpoint, vocabulary, device, dtype, settings)
+    description = DREAM if opened.vocabulary.id_of(DREAMON.expand) is None else DREAMON
+    return BidirectionalModel.load(description, opened)

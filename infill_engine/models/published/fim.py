@@ -1,20 +1,14 @@
 """Fill-in-the-middle models of other architectures than the trunk's: their tokens and stock networks."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
-
-import torch
 
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.base import CanvasModel
-from infill_engine.models.checkpoint.files import open_checkpoint
 from infill_engine.models.checkpoint.folder import name_of
 from infill_engine.models.published.fim_tokens import CODEGEMMA, DEEPSEEK_CODER, MELLUM, STARCODER
 from infill_engine.models.published.kinds.autoregressive import AutoregressiveModel, Recipe
-from infill_engine.models.stock.loader import Stock
-from infill_engine.models.tokenizer import TokenizerVocabulary
-from infill_engine.settings import ModelSettings
+from infill_engine.models.stock.loader import Opened, Stock
 
 
 def gemma_fields(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -36,18 +30,18 @@ RECIPES = (
 )
 
 
-def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> CanvasModel:
+def load(opened: Opened) -> CanvasModel:
     """Load a checkpoint with the recipe whose tokens its tokenizer has. Raises ModelError."""
-    checkpoint = open_checkpoint(folder)
-    vocabulary = TokenizerVocabulary(folder / "tokenizer.json", width=checkpoint.width)
+    checkpoint, vocabulary = opened.checkpoint, opened.vocabulary
     possible = [recipe for recipe in RECIPES if checkpoint.config["model_type"] in recipe.model_types]
     for recipe in possible:
         if all(vocabulary.id_of(name) is not None for name in recipe.fim.tokens):
-            return AutoregressiveModel.load(recipe, checkpoint, vocabulary, device, dtype, settings)
+            return AutoregressiveModel.load(recipe, opened)
     lacking = "; or ".join(
         f"{', '.join(name for name in recipe.fim.tokens if vocabulary.id_of(name) is None)} ({recipe.fim.name})"
         for recipe in possible
     )
     raise ModelDamagedError(
-        f"{name_of(folder)} cannot fill in: its tokenizer has no {lacking}. Use a base model trained to fill in"
+        f"{name_of(checkpoint.folder)} cannot fill in: its tokenizer has no {lacking}. Use a base model trained to "
+        "fill in"
     )

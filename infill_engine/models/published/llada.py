@@ -4,17 +4,11 @@ The network is Llama's with other names: `ff_proj` is the gate, `attn_out` and `
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-import torch
-
 from infill_engine.models.base import CanvasModel
-from infill_engine.models.checkpoint.files import open_checkpoint
 from infill_engine.models.published.kinds.bidirectional import BidirectionalModel, Description, Shift
-from infill_engine.models.stock.loader import Stock
-from infill_engine.models.tokenizer import TokenizerVocabulary
-from infill_engine.settings import ModelSettings
+from infill_engine.models.stock.loader import Opened, Stock
 
 FIELDS = {
     "hidden_size": "d_model",
@@ -85,9 +79,6 @@ LLADA = Description(
 )
 
 
-def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> CanvasModel:
+def load(opened: Opened) -> CanvasModel:
     """Load a checkpoint with the model type `llada`. Raises ModelError."""
-    checkpoint = open_checkpoint(folder)
-    width = int(fields(checkpoint.config)["vocab_size"] or 0)
-    vocabulary = TokenizerVocabulary(folder / "tokenizer.json", width=width)
-    return BidirectionalModel.load(LLADA, checkpoint, vocabulary, device, dtype, settings)
+    return BidirectionalModel.load(LLADA, opened)

@@ -7,18 +7,11 @@ continued-pretraining data. A tenth of that data was fill-in-the-middle, suffix 
 is used here as the report prints it. No report says how well the diffusion model follows it.
 """
 
-from pathlib import Path
-
-import torch
-
 from infill_engine.models.base import CanvasModel
-from infill_engine.models.checkpoint.files import open_checkpoint, read_config
 from infill_engine.models.published import fim
 from infill_engine.models.published.fim_tokens import PREFIX, SUFFIX, FimTokens
 from infill_engine.models.published.kinds.block_causal import BlockCausalModel
-from infill_engine.models.stock.loader import load_backbone
-from infill_engine.models.tokenizer import TokenizerVocabulary
-from infill_engine.settings import ModelSettings
+from infill_engine.models.stock.loader import Opened, load_backbone
 
 CLASS = "StableDiffcoderForCausalLM"
 MASK, BLOCK = 5, 4
@@ -29,12 +22,10 @@ STABLE_DIFFCODER = FimTokens(
 )
 
 
-def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> CanvasModel:
+def load(opened: Opened) -> CanvasModel:
     """Load a checkpoint with the model type `llama`. Raises ModelError."""
-    if CLASS not in (read_config(folder).get("architectures") or ()):
-        return fim.load(folder, device, dtype, settings)
-    checkpoint = open_checkpoint(folder)
-    vocabulary = TokenizerVocabulary(folder / "tokenizer.json", width=checkpoint.width)
-    vocabulary.need(*STABLE_DIFFCODER.tokens, STABLE_DIFFCODER.end)
-    backbone = load_backbone(checkpoint, fim.LLAMA, device, dtype, settings.stored)
-    return BlockCausalModel(STABLE_DIFFCODER, backbone, vocabulary, settings, MASK, BLOCK)
+    if CLASS not in (opened.checkpoint.config.get("architectures") or ()):
+        return fim.load(opened)
+    opened.vocabulary.need(*STABLE_DIFFCODER.tokens, STABLE_DIFFCODER.end)
+    backbone = load_backbone(opened, fim.LLAMA)
+    return BlockCausalModel(STABLE_DIFFCODER, backbone, opened.vocabulary, opened.settings, MASK, BLOCK)

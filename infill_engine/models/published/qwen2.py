@@ -4,22 +4,15 @@ It is Qwen2.5-Coder further trained as masked diffusion, logits shifted to the r
 checkpoint apart; without one it is a model of the trunk's architecture (`trunk.sources`).
 """
 
-from pathlib import Path
-
-import torch
-
 from infill_engine.models.base import CanvasModel
-from infill_engine.models.checkpoint.files import open_checkpoint
 from infill_engine.models.published.dream import QWEN2
 from infill_engine.models.published.kinds.bidirectional import BidirectionalModel, Description, Shift
-from infill_engine.models.tokenizer import TokenizerVocabulary, mask_name
-from infill_engine.settings import ModelSettings
+from infill_engine.models.stock.loader import Opened
+from infill_engine.models.tokenizer import mask_name
 
 
-def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> CanvasModel:
+def load(opened: Opened) -> CanvasModel:
     """Load such a checkpoint. Raises ModelError."""
-    mask = mask_name(folder)
-    checkpoint = open_checkpoint(folder)
-    vocabulary = TokenizerVocabulary(folder / "tokenizer.json", width=checkpoint.width)
+    mask = mask_name(opened.checkpoint.folder)
     open_dcoder = Description("open-dcoder", QWEN2, Shift.RIGHT, mask, "<|endoftext|>", ends=("<|im_end|>",))
-    return BidirectionalModel.load(open_dcoder, checkpoint, vocabulary, device, dtype, settings)
+    return BidirectionalModel.load(open_dcoder, opened)

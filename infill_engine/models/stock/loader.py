@@ -4,6 +4,7 @@ import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -15,6 +16,8 @@ from infill_engine.models.checkpoint.folder import name_of
 from infill_engine.models.checkpoint.weights import load_weights, uninitialised
 from infill_engine.models.runtime.memory import require_memory
 from infill_engine.models.stock.decoder import Backbone
+from infill_engine.models.tokenizer import TokenizerVocabulary
+from infill_engine.settings import ModelSettings
 
 SIZES = ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")
 COMPUTES = {"quantization_config": (None,), "final_logit_softcapping": (None,)}
@@ -42,12 +45,31 @@ class Stock:
     known: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
 
-def load_backbone(checkpoint: Checkpoint, stock: Stock, device: str, dtype: torch.dtype, stored: str = "") -> Backbone:
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A checkpoint whose weights have not been read, its tokenizer, and how the model is to be loaded."""
+
+    checkpoint: Checkpoint
+    vocabulary: TokenizerVocabulary
+    device: str
+    dtype: torch.dtype
+    settings: ModelSettings
+
+    @classmethod
+    def of(cls, folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> "Opened":
+        """Open a model's folder. Raises ModelNotFoundError or ModelDamagedError."""
+        checkpoint = files.open_checkpoint(folder)
+        vocabulary = TokenizerVocabulary(folder / "tokenizer.json", width=checkpoint.width)
+        return cls(checkpoint, vocabulary, device, dtype, settings)
+
+
+def load_backbone(opened: Opened, stock: Stock) -> Backbone:
     """Check config.json, then memory, then names and shapes, and only then read the weights.
 
     Raises ModelDamagedError, or ModelError if the network does not fit the device or a package is missing.
     """
-    folder = checkpoint.folder
+    checkpoint, device, dtype = opened.checkpoint, opened.device, opened.dtype
+    folder, stored = checkpoint.folder, opened.settings.stored
     fields = stock.fields(checkpoint.config)
     files.require_values(checkpoint.config, folder, COMPUTES | dict(stock.known))
     files.require_positive(fields, folder, SIZES)

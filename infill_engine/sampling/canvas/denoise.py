@@ -27,7 +27,6 @@ from infill_engine.models.base import (
     ModelInfo,
     Order,
     corruptor_of,
-    step_size,
 )
 from infill_engine.models.canvas.canvas import Canvas, State
 from infill_engine.sampling.canvas.confidence_order import ConfidenceOrder, Ints
@@ -134,7 +133,7 @@ def order_of(info: ModelInfo, canvas: Canvas, settings: SamplerSettings) -> Conf
 
 
 def _step_size(model: CanvasModel, task: Task, number: int) -> int:
-    return step_size(model, task.context, task.canvas.lengths.tolist(), number)
+    return model.step_size(task.context, task.canvas.lengths.tolist(), number)
 
 
 def _steps_left(model: CanvasModel, task: Task, costs: Costs, due: Deadline | None, number: int, most: int) -> Job[int]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from infill_engine.budget.deadline import Deadline
 from infill_engine.budget.work import Choice, Costs, Job, Phase, Work
-from infill_engine.models.base import CanvasModel, Context, Order, ProposedLength, step_size
+from infill_engine.models.base import CanvasModel, Context, Order, ProposedLength
 from infill_engine.models.canvas.canvas import Canvas, lay_out
 from infill_engine.sampling.canvas.denoise import Row
 from infill_engine.types import Draft
@@ -57,7 +57,7 @@ def affordable(
 
     def first_step(count: int) -> Work:
         lengths = [row.slots for row in rows[:count]]
-        first, later = (step_size(model, context, lengths, number) for number in (0, 1))
+        first, later = (model.step_size(context, lengths, number) for number in (0, 1))
         return Work(Phase.PASS, first, (WORTHWHILE_STEPS - 1) * costs.predict_ms(Phase.PASS, later), due)
 
     counts = range(len(rows), 1, -1)

@@ -3,6 +3,5 @@
 latency      how long requests took
 probe        what a small fixed pass costs in the processor's time
 health       whether the process should be replaced
-succession   another process loads the model and takes over the socket
 event_log    a log without document text, for users who ask for it
 """

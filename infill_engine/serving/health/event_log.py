@@ -34,8 +34,8 @@ def silent(event: str, **facts: Fact) -> None:
 class EventLog:
     """Writes events to a file from a thread of its own, so that a slow disk delays no answer.
 
-    A process and its successor write to one file for a while. Each line is one write in append mode, so lines stay
-    whole; if one process starts a new file, the other's next lines are in the older one.
+    A process and the one after it may write to one file for a moment. Each line is one write in append mode, so lines
+    stay whole; if one process starts a new file, the other's next lines are in the older one.
     """
 
     def __init__(self, path: Path, largest_bytes: int = LARGEST_BYTES) -> None:

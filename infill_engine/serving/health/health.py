@@ -7,11 +7,14 @@ or the processor ran at a lower clock. A process whose model is replaced while i
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from infill_engine.budget.deadline import Clock, now
 from infill_engine.serving.health.event_log import Log, silent
 from infill_engine.serving.health.probe import Probe, measure
+
+if TYPE_CHECKING:
+    from infill_engine.engine.engine import Engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +23,7 @@ class HealthSettings:
 
     A probe needs a moment in which nothing was computed for `quiet_seconds`. The process is replaced after `in_a_row`
     probes that cost more than `slower` times the first, or with more than `larger` times its memory and
-    `least_growth_bytes` more. After a replacement that failed, the next one waits twice as long.
+    `least_growth_bytes` more, once nothing was computed for `rest_seconds`: the next one has to load the model.
     """
 
     every_seconds: float = 60.0
@@ -29,7 +32,7 @@ class HealthSettings:
     larger: float = 2.0
     least_growth_bytes: int = 512 * 1024 * 1024
     in_a_row: int = 5
-    again_seconds: float = 600.0
+    rest_seconds: float = 60.0
 
 
 @dataclass
@@ -42,13 +45,10 @@ class Health:
     first: Probe | None = None
     last: Probe | None = None
     off: bool = False  # the model has no passes to measure, or they fail
-    outdated: bool = False  # the files of the model have changed since it was loaded
     _slow: int = 0  # probes in a row
     _large: int = 0
     _probed_at: float = 0.0
     _worked_at: float = 0.0
-    _not_before: float = 0.0  # when the process may be replaced
-    _failures: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -94,32 +94,15 @@ class Health:
 
     def reason(self) -> str:
         """Return why the process should be replaced now; "" if it should not."""
-        time, settings = self.clock(), self.settings
+        if self.clock() < self._worked_at + self.settings.rest_seconds:
+            return ""
         with self._lock:
-            if time < self._not_before:
-                return ""
-            if self.outdated:
-                return "the files of the model have changed"
-            if time < self._worked_at + settings.quiet_seconds:
-                return ""
-            if self._slow >= settings.in_a_row:
+            if self._slow >= self.settings.in_a_row:
                 return "passes have become slower"
-            return "memory has grown" if self._large >= settings.in_a_row else ""
-
-    def failed(self) -> None:
-        """Note that a replacement has failed."""
-        with self._lock:
-            self._not_before = self.clock() + self.settings.again_seconds * 2**self._failures
-            self._failures += 1
+            return "memory has grown" if self._large >= self.settings.in_a_row else ""
 
 
-class Probed(Protocol):
-    """The part of an engine that matters here; see `EngineLike`."""
-
-    def probe(self) -> Callable[[], None] | None: ...
-
-
-def probe(engine: Probed, health: Health | None, stopped: Callable[[], bool]) -> None:
+def probe(engine: "Engine", health: Health | None, stopped: Callable[[], bool]) -> None:
     """Measure a small pass, unless a request comes in between. A model whose passes fail is not probed again."""
     if health is None:
         return

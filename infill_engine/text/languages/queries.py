@@ -10,8 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from infill_engine.text.languages.query_files import load_query
-from infill_engine.text.languages.record import Language
-from infill_engine.text.languages.table import RecordError
+from infill_engine.text.languages.record import Language, RecordError
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Query
@@ -40,7 +39,7 @@ def captures(language: Language, root: "Node", rows: tuple[int, int] | None = No
 @cache
 def holes_query(language: Language) -> "Query | None":
     """Return the compiled query; None for a language without a grammar or a query. Raises RecordError."""
-    query = load_query(language.entry, "holes")
+    query = load_query(language, "holes")
     for number in range(0 if query is None else query.capture_count):
         if query is not None and query.capture_name(number) not in CAPTURES:
             raise RecordError(f"{language.id}: @{query.capture_name(number)} is unknown; correct holes.scm")

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from infill_engine.text.languages.grammars import grammar_of
-from infill_engine.text.languages.record import Entry
-from infill_engine.text.languages.table import RecordError
+from infill_engine.text.languages.record import Entry, RecordError
 
 if TYPE_CHECKING:
     from tree_sitter import Query

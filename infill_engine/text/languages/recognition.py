@@ -61,13 +61,13 @@ def recognise(identifier: str, path: str, text: str) -> Recognised:
 
 def _is_unnamed(identifier: str) -> bool:
     """Return whether the editor names no language for the document."""
-    return not identifier or language(identifier).entry.id == "plaintext"
+    return not identifier or language(identifier).id == "plaintext"
 
 
 def _by_content(identifier: str, path: str, beginning: str) -> str | None:
     """Return the language that the beginning shows, if the suffix is ambiguous and the editor relied on it."""
     suffix = PurePath(path).suffix.lower()
-    if not _is_unnamed(identifier) and language(identifier).entry.id != language_of(path):
+    if not _is_unnamed(identifier) and language(identifier).id != language_of(path):
         return None  # the user has chosen another language
     for entry in all_entries():
         identity = entry.identity
@@ -81,7 +81,7 @@ def _by_modeline(beginning: str, end: str) -> str | None:
         for pattern in (_VIM, _EMACS):
             found = pattern.search(line[:LONGEST_LINE])
             if found is not None:
-                entry = language(found[1]).entry
-                if entry.id != GENERIC:
-                    return entry.id
+                named = language(found[1]).id
+                if named != GENERIC:
+                    return named
     return None

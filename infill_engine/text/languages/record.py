@@ -1,11 +1,17 @@
-"""The facts about one language, as frozen values. `record_files` reads them from a record."""
+"""The facts about one language, as frozen values with the keys of its record. `record_files` reads them.
 
-import re
+In a pattern, `^` and `$` match at the ends of every line.
+"""
+
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 
-from infill_engine.text.languages.forms import Form
+from infill_engine.errors import InfillError
+from infill_engine.text.languages.lexical import Lexical, Pattern, Table, Word
+
+
+class RecordError(InfillError):
+    """A record or a query has a fault."""
 
 
 class Support(StrEnum):
@@ -35,25 +41,27 @@ class Braces(StrEnum):
     VALUES = "values"
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(Table, frozen=True):
     """How files and editors name the language. Languages of one `family` are searched together for text to copy.
 
     `ambiguous` are suffixes of another language. A file with such a suffix is in this language if its beginning matches
     `content`.
     """
 
-    aliases: tuple[str, ...]
-    suffixes: tuple[str, ...]
-    file_names: tuple[str, ...]
-    shebangs: tuple[str, ...]
+    aliases: tuple[Word, ...]
+    suffixes: tuple[Word, ...]
+    file_names: tuple[Word, ...]
+    shebangs: tuple[Word, ...]
     family: str
-    ambiguous: tuple[str, ...] = ()
-    content: re.Pattern[str] | None = None
+    ambiguous: tuple[Word, ...] = ()
+    content: Pattern | None = None
+
+    def __post_init__(self) -> None:
+        if bool(self.ambiguous) != (self.content is not None):
+            raise ValueError("`content` and `ambiguous` belong together: give both or neither")
 
 
-@dataclass(frozen=True, slots=True)
-class Grammar:
+class Grammar(Table, frozen=True, kw_only=True):
     """The module of a tree-sitter wheel, its function that returns the grammar, and the folder of the queries.
 
     `refuses` matches text that would crash the parser. `opening` is the text that a part of a file needs in front of it
@@ -61,34 +69,18 @@ class Grammar:
     """
 
     module: str
-    function: str
+    function: str = "language"
     queries: str
-    refuses: re.Pattern[str] | None = None
+    refuses: Pattern | None = None
     opening: str = ""
-    opened: re.Pattern[str] | None = None
+    opened: Pattern | None = None
+
+    def __post_init__(self) -> None:
+        if bool(self.opening) != (self.opened is not None):
+            raise ValueError("`opened` and `opening` belong together: give both or neither")
 
 
-@dataclass(frozen=True, slots=True)
-class Lexical:
-    """Marks, words and names.
-
-    `forms` are comments and strings, in the order in which they are tried. `comment_marks` begin a line that is only a
-    comment. `whole` matches text that opens and closes nothing, such as a character literal or a regular expression.
-    `restart` matches text that cannot be inside brackets. `word` matches a name or a number.
-    """
-
-    comment_marks: tuple[str, ...]
-    comment_after_blank: bool
-    forms: tuple[Form, ...]
-    whole: str
-    restart: str
-    word: re.Pattern[str]
-    keywords: frozenset[str]
-    parts_names: bool  # whether capitals and hyphens separate the words of a name, as in `userName` and `user-name`
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Table, frozen=True, kw_only=True):
     """How bodies are laid out.
 
     `opens` matches the end of a line above a body, `continues` the end of a line whose next line is indented for
@@ -103,33 +95,31 @@ class Layout:
     indent: str
     bodies: Bodies
     braces: Braces
-    opens: re.Pattern[str]
-    continues: re.Pattern[str]
-    ends: re.Pattern[str] | None
+    opens: Pattern
+    continues: Pattern
+    ends: Pattern | None = None
     closing_words: tuple[str, ...]
-    top_level: re.Pattern[str]
-    leaves: re.Pattern[str]
-    brace_words: tuple[str, ...]
-    header_words: tuple[str, ...]
-    value_brace: re.Pattern[str]
+    top_level: Pattern
+    leaves: Pattern
+    brace_words: tuple[Word, ...]
+    header_words: tuple[Word, ...]
+    value_brace: Pattern
     outermost: str
     hard_breaks: bool
     documents: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Nodes:
+class Nodes(Table, frozen=True):
     """Node types of the grammar."""
 
-    strings: frozenset[str]
-    comments: frozenset[str]
-    interpolations: frozenset[str]
-    bodies: frozenset[str]
-    values: frozenset[str]
+    strings: frozenset[Word]
+    comments: frozenset[Word]
+    interpolations: frozenset[Word]
+    bodies: frozenset[Word]
+    values: frozenset[Word]
 
 
-@dataclass(frozen=True, slots=True)
-class Syntax:
+class Syntax(Table, frozen=True, kw_only=True):
     """Node types and fields of the grammar that next edits use. A type is empty if the grammar has none.
 
     `calls` maps the type of a call to the field of its callee. `members` are the types of `object.name`. `shorthands`
@@ -145,31 +135,31 @@ class Syntax:
     that an assignment is written like a definition, `dynamic_scope` that a function sees the locals of its callers.
     """
 
-    functions: frozenset[str]
-    classes: frozenset[str]
+    functions: frozenset[Word]
+    classes: frozenset[Word]
     calls: Mapping[str, str]
     shorthands: Mapping[str, str]
-    members: frozenset[str]
-    assignments: frozenset[str]
-    numbers: frozenset[str]
-    string_parts: frozenset[str]
-    parameter_lists: frozenset[str]
-    argument_lists: frozenset[str]
-    receivers: frozenset[str]
-    defaults: frozenset[str]
-    rests: frozenset[str]
-    splats: frozenset[str]
-    markers: frozenset[str]
-    branchings: frozenset[str]
-    clauses: frozenset[str]
-    loops: frozenset[str]
-    declarations: frozenset[str]
-    sigils: frozenset[str]
-    self_names: frozenset[str]
-    constructors: frozenset[str]
-    named_arguments: frozenset[str]
-    constructs: re.Pattern[str] | None
-    variants: re.Pattern[str] | None
+    members: frozenset[Word]
+    assignments: frozenset[Word]
+    numbers: frozenset[Word]
+    string_parts: frozenset[Word]
+    parameter_lists: frozenset[Word]
+    argument_lists: frozenset[Word]
+    receivers: frozenset[Word]
+    defaults: frozenset[Word]
+    rests: frozenset[Word]
+    splats: frozenset[Word]
+    markers: frozenset[Word]
+    branchings: frozenset[Word]
+    clauses: frozenset[Word]
+    loops: frozenset[Word]
+    declarations: frozenset[Word]
+    sigils: frozenset[Word]
+    self_names: frozenset[Word]
+    constructors: frozenset[Word]
+    named_arguments: frozenset[Word]
+    constructs: Pattern | None = None
+    variants: Pattern | None = None
     keyword_arguments: bool
     explicit_self: bool
     overloads: bool
@@ -177,8 +167,7 @@ class Syntax:
     dynamic_scope: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(Table, frozen=True, kw_only=True):
     """Patterns for lines by what they define.
 
     `definitions` and `constants` match a line that defines the name in a group. `owners` matches the first line of a
@@ -186,12 +175,12 @@ class Code:
     `starts` matches a line from which a part of a file can be parsed alone.
     """
 
-    definitions: tuple[re.Pattern[str], ...]
-    constants: re.Pattern[str] | None
-    owners: re.Pattern[str]
-    fields: re.Pattern[str]
-    members: re.Pattern[str] | None
-    starts: re.Pattern[str] | None
+    definitions: tuple[Pattern, ...]
+    constants: Pattern | None = None
+    owners: Pattern
+    fields: Pattern
+    members: Pattern | None = None
+    starts: Pattern | None = None
 
     def defined(self, line: str) -> str | None:
         """Return the name that `line` defines; None if it defines none."""
@@ -210,61 +199,52 @@ class Code:
         return self.members is not None and self.members.match(line) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(Table, frozen=True):
     """Files that mark a project's root, and folders with third-party code or build output."""
 
-    marks: tuple[str, ...]
-    skipped_folders: tuple[str, ...]
+    marks: tuple[Word, ...]
+    skipped_folders: tuple[Word, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Embedded:
+class Embedded(Table, frozen=True):
     """Code of another language within this one: the text that opens it in the line above, and the text that closes it.
 
     If `open` matches an empty text, the code begins there. The group `language` of `open` names the language; without
     it, `language` does.
     """
 
-    open: re.Pattern[str]
-    close: re.Pattern[str]
-    language: str
+    open: Pattern
+    close: Pattern
+    language: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Table, frozen=True, kw_only=True):
     """The facts about a language that are needed before a file is open. Equal if the LSP language identifiers are.
 
-    `triggers` are the characters after which an editor asks for completions.
+    `name` is the language's usual name. `triggers` are the characters after which an editor asks for completions.
     """
 
     id: str
-    name: str = field(compare=False)
-    support: Support = field(compare=False)
-    identity: Identity = field(compare=False)
-    grammar: Grammar | None = field(compare=False)
-    triggers: tuple[str, ...] = field(compare=False)
-    project: Project = field(compare=False)
+    name: str
+    support: Support
+    identity: Identity
+    grammar: Grammar | None = None
+    triggers: tuple[Word, ...]
+    project: Project
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Entry) and self.id == other.id
+
+    def __hash__(self) -> int:
+        return hash(self.id)
 
 
-@dataclass(frozen=True, slots=True)
-class Language:
-    """One language. Equal if the entries are."""
+class Language(Entry, frozen=True, kw_only=True):
+    """All facts about one language."""
 
-    entry: Entry
-    lexical: Lexical = field(compare=False)
-    layout: Layout = field(compare=False)
-    nodes: Nodes = field(compare=False)
-    syntax: Syntax = field(compare=False)
-    code: Code = field(compare=False)
-    embedded: tuple[Embedded, ...] = field(compare=False, default=())
-
-    @property
-    def id(self) -> str:
-        """The LSP language identifier."""
-        return self.entry.id
-
-    @property
-    def name(self) -> str:
-        """The language's usual name."""
-        return self.entry.name
+    lexical: Lexical
+    layout: Layout
+    nodes: Nodes
+    syntax: Syntax
+    code: Code
+    embedded: tuple[Embedded, ...] = ()

@@ -33,7 +33,7 @@ def language_of(path: str, first_line: str = "") -> str | None:
 @cache
 def related(identifier: str) -> frozenset[str]:
     """Return the LSP identifiers whose files are searched together with this one's, including this one."""
-    known = language(identifier).entry
+    known = language(identifier)
     if known.id == GENERIC:
         return frozenset((identifier,))
     family = known.identity.family

@@ -192,7 +192,7 @@ def check_file(path: Path) -> Check:
     except OSError as error:
         return Check("file", Verdict.WARN, f"{path} cannot be read: {error.strerror}", "Give the path of a file.")
     found = recognise(UNKNOWN_LANGUAGE, path.name, text)
-    entry = language(found.language).entry
+    entry = language(found.language)
     detail = f"{path.name}: {entry.name}, because {found.evidence}; {_SUPPORT[entry.support]}"
     if trouble := grammar_trouble(entry):
         return Check("file", Verdict.WARN, f"{detail}; {trouble}", f"It is completed as plain text. {REINSTALL}")

@@ -11,9 +11,9 @@ from toy import PAIRS, answer, share_right, sides
 
 from infill_engine import Deadline, InfillRequest
 from infill_engine.engine.remote.address import read_address
-from infill_engine.engine.remote.remote_engine import load_remote
 from infill_engine.engine.remote.server import Server
 from infill_engine.errors import InputError
+from infill_engine.serving.starting import load_remote
 
 KEY = "INFILL_API_KEY"
 WAYS = ("llama:http://{}", "openai:http://{}/v1#qwen2.5-coder")

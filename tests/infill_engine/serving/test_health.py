@@ -9,7 +9,7 @@ from infill_engine.serving.health.probe import Probe, measure
 from tests.toy_engine import ToyEngine
 
 MEGABYTE = 1 << 20
-SETTINGS = HealthSettings(every_seconds=60, quiet_seconds=3, slower=2, larger=2, in_a_row=3, again_seconds=600)
+SETTINGS = HealthSettings(every_seconds=60, quiet_seconds=3, slower=2, larger=2, in_a_row=3, rest_seconds=60)
 
 
 class Watched:
@@ -74,20 +74,15 @@ def test_probes_wait_for_a_quiet_moment() -> None:
     assert process.health.seconds_to_probe() == 3
 
 
-def test_a_process_is_not_replaced_while_it_works_nor_soon_after_a_failure() -> None:
+def test_a_process_is_not_replaced_before_it_has_rested() -> None:
     process = Watched()
     for cpu_ms in (10, 30, 30, 30):
         process.probe(cpu_ms)
     process.health.worked()
+    process.seconds += 59
     assert process.health.reason() == ""
-    process.seconds += 3
+    process.seconds += 1
     assert process.health.reason() != ""
-    for wait in (600, 1200):
-        process.health.failed()
-        process.seconds += wait - 1
-        assert process.health.reason() == ""
-        process.seconds += 1
-        assert process.health.reason() != ""
 
 
 def test_another_model_is_compared_with_itself() -> None:

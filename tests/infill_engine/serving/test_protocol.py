@@ -21,7 +21,6 @@ from infill_engine.serving.protocol import (
     IndexProject,
     Infill,
     Message,
-    Moved,
     Prefetch,
     PreviewRow,
     Promote,
@@ -54,7 +53,6 @@ MESSAGES: list[Message] = [
     Infill(7, "file:///a.py", FULL, 12345.678901),
     Infill(0, "", InfillRequest("", ""), 0.0, speculative=True),
     Promote(0),
-    Moved(),
     Infill(
         3,
         "d",

@@ -1,11 +1,11 @@
 """`infill-ls doctor`: a real worker is started, asked and ended."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from command_line import infill_ls, run_here
+from msgspec.structs import replace
 
 from infill_engine.text.languages import language
 from infill_engine.text.languages.record import Grammar
@@ -134,8 +134,9 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_a_grammar_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = language("python").entry
-    broken = replace(entry, id="klingon", name="Klingon", grammar=Grammar("tree_sitter_klingon", "language", ""))
+    entry = language("python")
+    missing = Grammar(module="tree_sitter_klingon", queries="")
+    broken = replace(entry, id="klingon", name="Klingon", grammar=missing)
     monkeypatch.setattr(doctor, "all_entries", lambda: (entry, broken))
     check = doctor.check_grammars()
     assert check.status is Verdict.WARN

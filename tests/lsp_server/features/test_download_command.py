@@ -1,4 +1,4 @@
-"""infill.downloadModel over real stdio: a hub on this machine, a model in miniature, an engine that is succeeded."""
+"""infill.downloadModel over real stdio: a hub on this machine, a model in miniature, an engine that is replaced."""
 
 import asyncio
 import contextlib

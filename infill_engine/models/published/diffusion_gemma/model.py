@@ -48,7 +48,7 @@ from infill_engine.models.checkpoint import files as files
 from infill_engine.models.kv_cache.layers import COLUMN_BLOCK, LayerMemory, Remembered, rounded_up
 from infill_engine.models.kv_cache.prefix_cache import cut_in_blocks
 from infill_engine.models.published.diffusion_gemma.network import Network
-from infill_engine.models.published.diffusion_gemma.weights import load_network, open_checkpoint_of_text
+from infill_engine.models.published.diffusion_gemma.weights import load_network, text_of
 from infill_engine.models.published.kinds.length_prior import (
     Floats,
     confidence_of_rows,
@@ -60,6 +60,7 @@ from infill_engine.models.published.kinds.prompts import PromptReader, seen_left
 from infill_engine.models.runtime.cuda_graphs import Compiler, Report, Tell
 from infill_engine.models.runtime.tensors import to_device
 from infill_engine.models.stock.decoder import joined_ends
+from infill_engine.models.stock.loader import Opened
 from infill_engine.models.tokenizer import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
 from infill_engine.types import HoleKind
@@ -110,7 +111,7 @@ class Layout:
 
 
 class DiffusionGemmaModel:
-    """Implements `infill_engine.models.base.CanvasModel`, and CountsWork, ConditionsItself and CompilesSteps."""
+    """Implements `infill_engine.models.base.CanvasModel`, and ConditionsItself and CompilesSteps."""
 
     def __init__(
         self,
@@ -268,13 +269,13 @@ class DiffusionGemmaModel:
         return Layout(ids, places, row, slots)
 
 
-def load(folder: Path, device: str, dtype: torch.dtype, settings: ModelSettings) -> CanvasModel:
+def load(opened: Opened) -> CanvasModel:
     """Load a checkpoint with the model type `diffusion_gemma`, without its vision tower. Raises ModelError."""
-    checkpoint = open_checkpoint_of_text(folder)
-    vocabulary = TokenizerVocabulary(folder / "tokenizer.json", width=checkpoint.config["text_config"]["vocab_size"])
-    network = load_network(checkpoint, device, dtype, settings.stored)
+    checkpoint, device, settings = text_of(opened.checkpoint), opened.device, opened.settings
+    network = load_network(checkpoint, device, opened.dtype, settings.stored)
     most_slots = max(1, min(MOST_SLOTS, checkpoint.config["canvas_length"] - CLAMPED))
-    return DiffusionGemmaModel(network, vocabulary, device, settings, most_slots, _temperatures(folder))
+    temperatures = _temperatures(checkpoint.folder)
+    return DiffusionGemmaModel(network, opened.vocabulary, device, settings, most_slots, temperatures)
 
 
 def _temperatures(folder: Path) -> tuple[float, float]:

@@ -2,13 +2,12 @@
 
 import importlib
 from dataclasses import replace
-from pathlib import Path
 
 import torch
 
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.checkpoint import files as files
-from infill_engine.models.checkpoint.files import Checkpoint, open_checkpoint
+from infill_engine.models.checkpoint.files import Checkpoint
 from infill_engine.models.checkpoint.weights import load_weights
 from infill_engine.models.published.diffusion_gemma.network import Network
 from infill_engine.models.runtime.memory import require_memory
@@ -39,13 +38,9 @@ ENCODER = "model.encoder.language_model."
 IMAGES = ("model.encoder.vision_tower.", "model.encoder.embed_vision.")
 
 
-def open_checkpoint_of_text(folder: Path) -> Checkpoint:
-    """Open a checkpoint with the model type `diffusion_gemma`, without its image tensors, and check its config.
-
-    Raises ModelDamagedError.
-    """
-    found = open_checkpoint(folder)
-    text = found.config.get("text_config")
+def text_of(found: Checkpoint) -> Checkpoint:
+    """Return the checkpoint without its image tensors, once its config has been checked. Raises ModelDamagedError."""
+    folder, text = found.folder, found.config.get("text_config")
     if not isinstance(text, dict):
         raise ModelDamagedError(f"{folder}/config.json has no text_config; {files.REMEDY}")
     files.require_values(found.config, folder, KNOWN)

@@ -29,14 +29,14 @@ from infill_engine.models.base import (
     ProposedLength,
 )
 from infill_engine.models.canvas.canvas import Canvas
-from infill_engine.models.checkpoint.files import Checkpoint, require_no_code
+from infill_engine.models.checkpoint.files import require_no_code
 from infill_engine.models.kv_cache.layers import COLUMN_BLOCK, LayerMemory, Placed, Remembered, rounded_up
 from infill_engine.models.published.fim_tokens import FimTokens
 from infill_engine.models.published.kinds.prompts import PromptReader, other_ends, prompt_of, seen_left
 from infill_engine.models.runtime.cuda_graphs import Compiler, Report, Tell, shapes_of
 from infill_engine.models.runtime.tensors import to_device
 from infill_engine.models.stock.decoder import Backbone, joined_ends
-from infill_engine.models.stock.loader import Stock, load_backbone
+from infill_engine.models.stock.loader import Opened, Stock, load_backbone
 from infill_engine.models.tokenizer import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
 from infill_engine.types import HoleKind
@@ -105,20 +105,11 @@ class AutoregressiveModel:
         self._prompts = PromptReader(self._read)
 
     @classmethod
-    def load(
-        cls,
-        recipe: Recipe,
-        checkpoint: Checkpoint,
-        vocabulary: TokenizerVocabulary,
-        device: str,
-        dtype: torch.dtype,
-        settings: ModelSettings,
-    ) -> "AutoregressiveModel":
+    def load(cls, recipe: Recipe, opened: Opened) -> "AutoregressiveModel":
         """Load a checkpoint of the described family. Raises ModelError."""
-        vocabulary.need(*recipe.fim.tokens, recipe.fim.end)
-        require_no_code(checkpoint.config, checkpoint.folder)
-        backbone = load_backbone(checkpoint, recipe.stock, device, dtype, settings.stored)
-        return cls(recipe, backbone, vocabulary, settings)
+        opened.vocabulary.need(*recipe.fim.tokens, recipe.fim.end)
+        require_no_code(opened.checkpoint.config, opened.checkpoint.folder)
+        return cls(recipe, load_backbone(opened, recipe.stock), opened.vocabulary, opened.settings)
 
     @torch.inference_mode()
     def encode(self, prefix: str, suffix: str) -> Job[Context]:

@@ -31,7 +31,7 @@ from infill_engine.budget.work import Job, Phase, Work, finished
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.base import Context, Corruption, Ints, ModelInfo, ProposedLength
 from infill_engine.models.canvas.canvas import Canvas, lay_out
-from infill_engine.models.checkpoint.files import REMEDY, Checkpoint
+from infill_engine.models.checkpoint.files import REMEDY
 from infill_engine.models.kv_cache.layers import COLUMN_BLOCK, SLOT_BLOCK, rounded_up
 from infill_engine.models.kv_cache.prefix_cache import cut_in_blocks
 from infill_engine.models.published.kinds.dual_cache import DualCache, Kept
@@ -45,7 +45,7 @@ from infill_engine.models.published.kinds.length_prior import (
 from infill_engine.models.runtime.cuda_graphs import Compiler, Report, Tell, positions, shapes_of
 from infill_engine.models.runtime.tensors import to_device
 from infill_engine.models.stock.decoder import Backbone, joined_ends
-from infill_engine.models.stock.loader import Stock, load_backbone
+from infill_engine.models.stock.loader import Opened, Stock, load_backbone
 from infill_engine.models.tokenizer import TokenizerVocabulary
 from infill_engine.settings import USUAL_WINDOW, ModelSettings
 from infill_engine.types import HoleKind
@@ -144,24 +144,16 @@ class BidirectionalModel:
         self._dual = DualCache(backbone, mask, int(self._anchored))
 
     @classmethod
-    def load(
-        cls,
-        description: Description,
-        checkpoint: Checkpoint,
-        vocabulary: TokenizerVocabulary,
-        device: str,
-        dtype: torch.dtype,
-        settings: ModelSettings,
-    ) -> "BidirectionalModel":
+    def load(cls, description: Description, opened: Opened) -> "BidirectionalModel":
         """Load a checkpoint of the described family. Raises ModelError."""
+        checkpoint, vocabulary = opened.checkpoint, opened.vocabulary
         (mask,), stated = vocabulary.need(description.mask), checkpoint.config.get("mask_token_id")
         if stated not in (None, mask):
             raise ModelDamagedError(
                 f"{checkpoint.folder}: config.json says that the mask is token {stated}, and the tokenizer that "
                 f"{description.mask} is {mask}; {REMEDY}"
             )
-        backbone = load_backbone(checkpoint, description.stock, device, dtype, settings.stored)
-        return cls(description, backbone, vocabulary, settings)
+        return cls(description, load_backbone(opened, description.stock), vocabulary, opened.settings)
 
     @torch.inference_mode()
     def encode(self, prefix: str, suffix: str) -> Job[Context]:

@@ -8,10 +8,10 @@ from servers import REQUEST, Hand, Say, Visit, engine_of, in_one, soon, tell, te
 from infill_engine import Deadline, InfillRequest, Source
 from infill_engine.engine.remote.address import read_address
 from infill_engine.engine.remote.dialects import FimRequest, prompt_of
-from infill_engine.engine.remote.remote_engine import load_remote
 from infill_engine.engine.remote.server import MOST_TIMEOUTS, Server
 from infill_engine.errors import InputError
 from infill_engine.models.published.fim_tokens import DEEPSEEK_CODER, QWEN_CODER
+from infill_engine.serving.starting import load_remote
 
 
 def error_amid(visit: Visit) -> None:

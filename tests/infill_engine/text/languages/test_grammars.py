@@ -1,20 +1,23 @@
 """Grammars that load, those that do not, and queries that do not fit."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from infill_engine.text.languages import all_entries, grammar_of, grammar_trouble, language, query_files
 from infill_engine.text.languages.queries import holes_query
-from infill_engine.text.languages.record import Entry, Grammar
-from infill_engine.text.languages.table import RecordError
+from infill_engine.text.languages.record import Entry, Grammar, Language, RecordError
 
 WITH_GRAMMAR = [entry for entry in all_entries() if entry.grammar is not None]
 
 
-def with_grammar(module: str, function: str = "language", queries: str = "x") -> Entry:
-    return replace(language("python").entry, id=f"{module} {function}", grammar=Grammar(module, function, queries))
+def with_grammar(module: str, function: str = "language", queries: str = "x") -> Language:
+    return replace(
+        language("python"),
+        id=f"{module} {function}",
+        grammar=Grammar(module=module, function=function, queries=queries),
+    )
 
 
 @pytest.mark.parametrize("entry", WITH_GRAMMAR, ids=lambda entry: entry.id)
@@ -64,7 +67,7 @@ def test_a_query_that_is_wrong(text: str, message: str, tmp_path: Path, monkeypa
     (tmp_path / "x" / "holes.scm").write_text(text)
     monkeypatch.setattr(query_files, "FOLDER", tmp_path)
     query_files.load_query.cache_clear()
-    known = replace(language("python"), entry=with_grammar("tree_sitter_python", queries="x"))
+    known = with_grammar("tree_sitter_python", queries="x")
     with pytest.raises(RecordError, match=message):
         holes_query.__wrapped__(known)
     query_files.load_query.cache_clear()
