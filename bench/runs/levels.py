@@ -74,12 +74,11 @@ def pass_levels(results: Results, *, by_processor: bool) -> list[float]:
     """Return the logarithm of the cost of a pass in each process, as the mean over sizes.
 
     Of times by the clock, it is the median. Load can only add processor time, so of this the lowest UNDISTURBED of the
-    passes count, against the same share of the fixed calculations. Runs of earlier versions measured all passes in one
-    process; there, each block has its own level.
+    passes count, against the same share of the fixed calculations.
     """
-    levels: dict[str, dict[int, list[Record]]] = defaultdict(lambda: defaultdict(list))
+    levels: dict[int, dict[int, list[Record]]] = defaultdict(lambda: defaultdict(list))
     for line in results.of("pass"):
-        levels[line["unit"]][line["rows"]].append(line)
+        levels[line["process"]][line["rows"]].append(line)
     level = _undisturbed if by_processor else _usual
     return [mean([level(lines) for lines in sizes.values()]) for sizes in levels.values()]
 

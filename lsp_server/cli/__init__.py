@@ -29,7 +29,7 @@ from lsp_server.settings.schema import LEAST_BUDGET_MS, MOST_BUDGET_MS, MOST_CAN
 Subparsers = argparse._SubParsersAction  # argparse has no public name for this type
 
 DEFAULTS = ServerSettings()
-BENCH_PARTS = ("typing", "fight", "quality")
+BENCH_PARTS = ("typing", "quality")
 INTERRUPTED = 130  # the status a shell reports for a program ended by Ctrl-C
 
 
@@ -150,9 +150,9 @@ def _add_bench(bench: argparse.ArgumentParser) -> None:
         "--suite",
         choices=("quick", "full"),
         default="quick",
-        help="at most 3 minutes on two cores, or a few hours",
+        help="at most 3 minutes on two cores, or all problems without a limit",
     )
-    add("--out", metavar="DIR", help="folder for results and report; an interrupted run there is resumed")
+    add("--out", metavar="DIR", help="a new folder for results and report")
     add("--apply", action="store_true", help="write what is recommended to the settings file")
     add(
         "--model",
@@ -163,7 +163,6 @@ def _add_bench(bench: argparse.ArgumentParser) -> None:
     )
     add("--only", nargs="+", choices=BENCH_PARTS, metavar="PART", help=f"some of {', '.join(BENCH_PARTS)}")
     add("--problems", nargs="+", metavar="FILE", help="problems of your own instead of the bundled ones")
-    add("--seed", type=_whole(0, 999_999_999), default=0, help="random seed of the replayed typing (%(default)s)")
     add("--json", action="store_true", help="print one JSON object")
     _add_device(bench)
     _add_precision(bench)

@@ -24,7 +24,7 @@ def passes(seed: int, factor: float = 1.0) -> Results:
 
 def answers(right: list[bool]) -> Results:
     results = empty()
-    add_answers(results, right, budget_ms=None, passes=6)
+    add_answers(results, right, way="6 passes", budget_ms=20_000.0)
     return results
 
 
@@ -107,12 +107,10 @@ def test_other_machines_and_problems_are_doubtful() -> None:
     assert doubts(before, after) == []
     after.header |= {"problems": "xyz", "machine": {"processor": "other"}, "packages": {"torch": "2.0"}}
     after.add("doubt", sentence="This machine runs on battery.")
-    after.damaged = 2
     assert [sentence.split(":")[0] for sentence in doubts(before, after)] == [
         "The runs were made on different processors",
         "The runs used different versions of torch, which also computes what processor times are relative to.",
         "The runs have different problems",
-        "The second run",
         "The second run",
     ]
 
