@@ -6,7 +6,7 @@ why         what would appear there unasked, and which step removed which text
 bench       measures this machine; chooses model, budget and number of candidates
 doctor      what works on this machine, and how to fix what does not
 demo        a hole filled step by step
-engine      the engine that all windows share: its state and metrics; restart and stop
+engine      the engine that all editor windows share: its state and metrics; restart and stop
 models      lists model families, inspects a model, measures its cost
 stats       what was offered and accepted, how fast, and why no candidates were shown
 
@@ -84,7 +84,7 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     _add_bench(bench)
     bench.set_defaults(run=lambda options: run_command("bench.command", options))
 
-    engine = commands.add_parser("engine", help="the engine that all windows share: status, metrics, restart, stop")
+    engine = commands.add_parser("engine", help="the engine that all editor windows share: status, metrics, restart, stop")
     engine.add_argument("what", choices=("status", "metrics", "restart", "stop"), help="the action to perform")
     engine.add_argument("--json", action="store_true", help="print one JSON object")
     engine.set_defaults(run=lambda options: run_command("engine", options))

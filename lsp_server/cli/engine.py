@@ -2,7 +2,7 @@
 
 status     what each engine knows of itself; --json for programs
 metrics    the same in Prometheus's text format
-restart    ends the engines; open windows start them again
+restart    ends the engines; open editor windows start them again
 stop       does the same
 """
 
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     elif not ended:
         print("no engine runs")
     else:
-        again = "; open windows start it again" if options.what == "restart" else ""
+        again = "; open editor windows start it again" if options.what == "restart" else ""
         print(f"ended {', '.join(map(str, ended))}{again}")
     return 0
 
@@ -98,13 +98,13 @@ def _status(paths: list[Path], *, as_json: bool) -> int:
 
 def _lines(path: Path, seen: Measured | None) -> list[str]:
     if seen is None:
-        return [f"{path}: nothing answers; `infill-ls engine stop` or the next window removes it"]
+        return [f"{path}: nothing answers; `infill-ls engine stop` or the next client removes it"]
     cached = f"{100 * seen.from_cache / seen.answers:.0f} % from the cache" if seen.answers else "none yet"
     ahead = f", {100 * seen.speculative / seen.asked:.0f} % computed before" if seen.asked else ""
     middle, ninety, most = seen.latency_ms
     return [
         f"engine {seen.pid}: {seen.model or 'no model'} on {seen.device or 'no device'}, {seen.state}",
-        f"  windows  {seen.clients}",
+        f"  clients  {seen.clients}",
         f"  memory   {seen.memory_bytes / 1e6:.0f} MB{_grown(seen)}",
         f"  running  {seen.seconds:.0f} s, version {seen.version}",
         f"  waiting  {seen.waiting}",

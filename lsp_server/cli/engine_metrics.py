@@ -39,7 +39,7 @@ class _Engines:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
         gauges: dict[str, Described] = {
-            "windows": ("Windows that use the engine.", lambda each: each.clients),
+            "clients": ("Clients that use the engine.", lambda each: each.clients),
             "memory_bytes": ("Resident memory.", lambda each: each.memory_bytes),
             "waiting": ("Requests without an answer.", lambda each: each.waiting),
             "initial_memory_bytes": ("Resident memory at the first probe.", lambda each: each.memory_at_first),
