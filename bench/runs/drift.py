@@ -1,4 +1,4 @@
-"""Many generations in one process: whether passes become slower and memory grows.
+"""Many generations in one process: whether passes become slower.
 
 After each generation, one small pass is timed on one thread. It is the same every time, unlike the generations.
 """
@@ -6,8 +6,6 @@ After each generation, one small pass is timed on one thread. It is the same eve
 import os
 from collections.abc import Iterator, Sequence
 from functools import partial
-
-import psutil
 
 from bench.runs.limited_passes import UNHURRIED_MS, LimitedPasses
 from bench.runs.one_thread import on_one_thread
@@ -43,7 +41,7 @@ def _one_process(run: Run) -> None:
 def generations(engine: Engine, problems: Sequence[Problem], numbers: range) -> Iterator[Record]:
     """Yield what each answer cost in this process, with the small pass after it and the fixed calculation beside it."""
     system = LimitedPasses(engine, PASSES, drafts=False)
-    own, reference, small_pass = psutil.Process(), Reference(), engine.probe()
+    reference, small_pass = Reference(), engine.probe()
     assert small_pass is not None
     for number in numbers:
         problem = problems[number % len(problems)]
@@ -60,7 +58,6 @@ def generations(engine: Engine, problems: Sequence[Problem], numbers: range) -> 
             "passes": len(system.costs.pass_ms),
             "probe_cpu_ms": round(probe, 3),
             "reference_ms": round(beside, 3),
-            "resident_mb": round(own.memory_info().rss / 1e6, 2),
         }
 
 

@@ -18,7 +18,6 @@ from infill_engine.diagnostics.benchmark.running import Load, Run, Unit
 from infill_engine.errors import ModelError
 from infill_engine.sampling.canvas.canvas_sampler import CanvasSampler
 from infill_engine.sampling.trunk.tree_sampler import TreeSampler
-from infill_engine.settings import EngineSettings
 
 PROCESSES = 6
 PASS_SECONDS = 2.0
@@ -50,7 +49,7 @@ def _process(run: Run, number: int) -> None:
 def _live(
     load: Load, model: str, pass_seconds: float, problems: Sequence[Problem], numbers: range
 ) -> tuple[list[Record], list[Record]]:
-    engine = load(model, EngineSettings())
+    engine = load(model)
     assert isinstance(engine.proposer, TreeSampler | CanvasSampler)
     passes = list(measure_passes(engine.proposer.model, pass_seconds))
     return passes, list(generations(engine, problems, numbers))

@@ -12,14 +12,13 @@ from infill_engine.diagnostics.benchmark.systems import Served, Setting, System
 from infill_engine.engine.engine import Engine
 from infill_engine.models.registry import folder_of, trained_folder
 from infill_engine.models.trunk.sources import source_of
-from infill_engine.settings import EngineSettings
 
 USUAL = Setting(4, 150.0)
 SETTINGS = (USUAL, Setting(4, 300.0), Setting(1, 150.0), Setting(4, 80.0))
 AT_ONCE = 26  # problems in a unit
 SECONDS_AN_ANSWER = 0.25
 
-Load = Callable[[str, EngineSettings], Engine]
+Load = Callable[[str], Engine]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,7 @@ class Run:
     def engine(self, model: str) -> Engine:
         """Return a loaded model."""
         if model not in self._engines:
-            engine = self._engines[model] = self.load(model, EngineSettings())
+            engine = self._engines[model] = self.load(model)
             self.results.add("load", model=model, device=engine.device, profile=engine.profile)
         return self._engines[model]
 

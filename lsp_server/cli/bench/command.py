@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from infill_engine.diagnostics.benchmark.results import Results
     from infill_engine.diagnostics.benchmark.running import Run, Unit
     from infill_engine.diagnostics.benchmark.verdict import Verdict
-    from infill_engine.engine.engine import Engine
 
 LEAST_PACES = 3  # units that must have been measured before the rest is planned by their pace
 
@@ -78,11 +77,8 @@ def begin(options: argparse.Namespace, models: tuple[str, ...]) -> "Run":
     results = create(folder, header)
     for sentence in doubts():
         results.add("doubt", sentence=sentence)
-    return Run(models, problems, results, partial(_load, options.device, ModelSettings(dtype=options.precision)))
-
-
-def _load(device: str, model_settings: ModelSettings, model: str, settings: EngineSettings) -> "Engine":
-    return load_local(model, device, EngineSettings(settings.sampler, model_settings, settings.budget_ms))
+    settings = EngineSettings(model=ModelSettings(dtype=options.precision))
+    return Run(models, problems, results, partial(load_local, device=options.device, settings=settings))
 
 
 def _units(made: "Run", options: argparse.Namespace) -> "tuple[list[Unit], float]":
