@@ -68,6 +68,13 @@ def test_the_second_sentence_is_about_the_same_weights(product: list[bool], othe
     assert "1.20 times as long" in verdict(results).sentences[1]
 
 
+def test_the_baseline_is_never_recommended() -> None:
+    results = empty()
+    add_answers(results, BAD)
+    add_answers(results, [True] * 60, way="left to right", budget_ms=300.0)
+    assert (verdict(results).budget_ms, verdict(results).numbers["problems"]) == (150, 60)
+
+
 def test_a_text_that_comes_too_late_is_none() -> None:
     results = empty()
     add_answers(results, [True] * 60, ms=300.0, way="left to right")
