@@ -1,10 +1,10 @@
-"""Writes raw results as JSON lines, small enough to commit."""
+"""JSON lines: raw results, small enough to commit, and large files that are read in any order."""
 
 import gzip
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 COMMITTED_BYTES = 1_000_000  # larger results are gzipped
 
@@ -22,3 +22,18 @@ def write_lines(rows: Iterable[dict[str, Any]], path: Path) -> Path:
     plain.unlink(missing_ok=True)
     zipped.write_bytes(gzip.compress(data, 9, mtime=0))
     return zipped
+
+
+def places(lines: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Yield where each line of a file begins, and the line."""
+    at = 0
+    for line in lines:
+        yield at, line
+        at += len(line)
+
+
+def read_at(lines: BinaryIO, at: int) -> dict[str, Any]:
+    """Return the object of the line that begins there."""
+    lines.seek(at)
+    found: dict[str, Any] = json.loads(lines.readline())
+    return found

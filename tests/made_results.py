@@ -1,5 +1,6 @@
 """Results of runs that never were, with an injected difference."""
 
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -7,14 +8,12 @@ import numpy as np
 
 from infill_engine.diagnostics.benchmark.results import Results
 
-HEADER = {
+HEADER: dict[str, Any] = {
     "record": "run",
-    "format": 1,
+    "format": 2,
     "version": "1.0",
-    "commit": "",
     "suite": "quick",
     "models": ["trunk", "other"],
-    "seed": 0,
     "problems": "abc",
     "machine": {"processor": "one", "cores": 2, "system": "Linux"},
 }
@@ -25,32 +24,28 @@ LEVELS = 0.015  # of processes
 
 def empty() -> Results:
     """A run without lines."""
-    return Results(Path("none"), dict(HEADER))
+    return Results(Path("none"), deepcopy(HEADER))
 
 
 def add_answers(
     results: Results,
     right: "list[bool]",
     *,
-    suite: str = "quality",
     model: str = "trunk",
     way: str = "served",
-    budget_ms: float | None = 150.0,
+    budget_ms: float = 150.0,
     ms: float = 100.0,
     candidates: int = 4,
-    passes: int | None = None,
 ) -> None:
     """One answer to each problem; its first text is right where `right` says so."""
     for number, is_right in enumerate(right):
         results.add(
             "answer",
             **_answer(number, is_right),
-            suite=suite,
             model=model,
             way=way,
             candidates=candidates,
             budget_ms=budget_ms,
-            most_passes=passes,
             ms=ms,
         )
 
@@ -59,7 +54,6 @@ def add_passes(results: Results, seed: int, factor: float = 1.0, processes: int 
     """Passes in processes with levels of their own, on a machine whose load doubles its times now and then."""
     rng = np.random.default_rng(seed)
     for process in range(processes):
-        results.begin(f"process {process}")
         level = rng.normal(0, LEVELS)
         for _ in range(10):
             busy = rng.choice((1.0, 2.0))
@@ -67,7 +61,7 @@ def add_passes(results: Results, seed: int, factor: float = 1.0, processes: int 
             for rows, ms in SIZES.items():
                 cpu_ms = factor * ms * beside / 8.0 * float(np.exp(level + rng.normal(0, NOISE)))
                 about = {"rows": rows, "ms": busy * cpu_ms, "cpu_ms": cpu_ms, "reference_ms": beside}
-                results.add("pass", model="trunk", **about)
+                results.add("pass", model="trunk", process=process, **about)
 
 
 def add_generations(
@@ -85,16 +79,8 @@ def add_generations(
         ms *= levels[process % len(levels)]
         about = {"number": number, "process": process, "problem": f"p{number % 10}", "recycled": bool(life)}
         times = {"ms": ms, "pass_ms": ms, "passes": 2, "probe_cpu_ms": ms, "reference_ms": 8.0 * load}
-        results.add("generation", **about, **times, resident_mb=900.0)
+        results.add("generation", **about, **times)
 
 
 def _answer(number: int, is_right: bool) -> dict[str, Any]:
-    return {
-        "problem": f"p{number}",
-        "kind": "line",
-        "turn": 0,
-        "texts": ["text"],
-        "right": [is_right],
-        "cpu_ms": 150.0,
-        "pass_ms": [50.0, 50.0],
-    }
+    return {"problem": f"p{number}", "kind": "line", "texts": ["text"], "right": [is_right]}

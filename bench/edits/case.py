@@ -102,11 +102,6 @@ class Module:
         assert place.end_col_offset is not None
         return self.offset(place.lineno, place.col_offset), self.offset(place.end_lineno, place.end_col_offset)
 
-    def of_node(self, node: ast.AST) -> str:
-        """Return the text of a node."""
-        start, end = self.span(node)
-        return self.text[start:end]
-
 
 def fresh_name(chance: random.Random, module: Module, vocabulary: Sequence[str], like: str) -> str | None:
     """Return a name in the same style as `like` that does not occur in the file."""

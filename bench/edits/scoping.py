@@ -7,7 +7,6 @@ import ast
 import re
 import symtable
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bench.edits.case import Module
@@ -271,10 +270,3 @@ def _parameters(arguments: ast.arguments) -> list[ast.arg]:
         *arguments.kwonlyargs,
         *(parameter for parameter in rest if parameter is not None),
     ]
-
-
-def calls_by_name(module: Module) -> Iterator[ast.Call]:
-    """Yield all calls in the file whose callee is a plain name."""
-    for node in ast.walk(module.tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            yield node

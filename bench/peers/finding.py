@@ -1,4 +1,4 @@
-"""Programs of others that take part in the fight, where they can be had."""
+"""Programs of others that answer the problems beside the product, where they can be had."""
 
 from importlib.util import find_spec
 from pathlib import Path

@@ -18,8 +18,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-import psutil
-
 from infill_engine.budget.deadline import now, since
 from infill_engine.context.hole import hole_at
 from infill_engine.diagnostics.benchmark.left_to_right import distinct
@@ -58,7 +56,7 @@ class LlamaServer:
 
     def answer(self, problem: Problem, setting: Setting) -> Answered:
         """One greedy text, and sampled ones beside it; each until its end, however long that takes."""
-        process = self._started()
+        self._start()
         request = problem.request(setting.candidates)
         hole = hole_at(request.prefix, request.suffix, request.language)
         above, line = _cut(request.prefix)
@@ -77,11 +75,11 @@ class LlamaServer:
             for number in range(min(setting.candidates, SLOTS))
         ]
         list(self._pool.map(self._infill, ({**body, "prompt": "", "n_predict": 0} for body in bodies)))
-        before, began = _cpu_seconds(process), now()
+        began = now()
         said = list(self._pool.map(self._infill, bodies))
-        ms, cpu_ms = since(began), 1000 * (_cpu_seconds(process) - before)
+        ms = since(began)
         texts = distinct([(str(each["content"]), 0.0) for each in said], request, hole)
-        return Answered(tuple(texts), ms, cpu_ms)
+        return Answered(tuple(texts), ms)
 
     def close(self) -> None:
         """End the server."""
@@ -97,7 +95,7 @@ class LlamaServer:
             self._log.close()
             self._log = None
 
-    def _started(self) -> psutil.Process:
+    def _start(self) -> None:
         if self._process is None:
             with socket.socket() as free:
                 free.bind(("127.0.0.1", 0))
@@ -125,7 +123,6 @@ class LlamaServer:
                 self._infill({"input_prefix": "a = ", "input_suffix": "\n", "n_predict": 4, "id_slot": slot})
         if self._process.poll() is not None:
             raise ModelError(self._ended())
-        return psutil.Process(self._process.pid)
 
     def _wait_until_ready(self) -> None:
         assert self._process is not None
@@ -187,8 +184,3 @@ def _cut(prefix: str) -> tuple[str, str]:
     """Return the lines above the cursor's, and its line so far."""
     line = prefix.rfind("\n") + 1
     return prefix[:line], prefix[line:]
-
-
-def _cpu_seconds(process: psutil.Process) -> float:
-    times = process.cpu_times()
-    return float(times.user + times.system)

@@ -24,6 +24,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.logistic_regression import Floats, fitted, information, logistic
 from bench.quality.reports import metrics
 from bench.quality.reports.outcomes import Outcome, read_outcomes
 from infill_engine.errors import InfillError, InputError
@@ -31,11 +32,9 @@ from infill_engine.ranking.calibration import NAMES, PAIR, Calibration
 from infill_engine.ranking.syntax_check import brokenness
 from infill_engine.types import Eagerness, Level
 
-Floats = NDArray[np.float64]
 Pair = tuple[int, int]  # of features, by index
 ALL_PAIRS = tuple(combinations_with_replacement(range(len(NAMES)), 2))
 RIDGE = 2.0  # penalty on the weights of standardised features, in observations
-STEPS = 50
 MOST_PAIRS = 12  # most pairwise products to include; further ones add little
 NOTHING = 1e-9
 LEAST = 40  # fewest proposals to fit or evaluate on; with fewer, weights are noise
@@ -64,25 +63,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if shared:
             raise InputError(f"fitted and judged on the same packages, {', '.join(sorted(shared))}: take others")
         fitted_on, reported_on = proposals_of(fitting), proposals_of(reporting)
-        fitted = fit(fitted_on)
-        threshold = gate(fitted, fitted_on, options.precision)
+        calibration = fit(fitted_on)
+        threshold = gate(calibration, fitted_on, options.precision)
         result = {
             "fitted_on": len(fitting),
             "reported_on": len(reporting),
             "built_in": worth(Calibration(), reported_on),
-            "fitted": worth(fitted, reported_on),
-            "gate": {"threshold": threshold, **shown(fitted, reported_on, threshold)},
+            "fitted": worth(calibration, reported_on),
+            "gate": {"threshold": threshold, **shown(calibration, reported_on, threshold)},
         }
         levels = {level: Level(threshold) for level in Eagerness}
-        fitted = msgspec.structs.replace(fitted, levels=levels)
+        calibration = msgspec.structs.replace(calibration, levels=levels)
     except InfillError as fault:
         print(fault, file=sys.stderr)
         return 2
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(fitted.to_json())
+    options.out.write_text(calibration.to_json())
     for name in NAMES:
-        print(f"{name:32} {Calibration().weights.get(name, 0.0):8.3f} -> {fitted.weights[name]:8.3f}")
-    for name, weight in fitted.pairs.items():
+        print(f"{name:32} {Calibration().weights.get(name, 0.0):8.3f} -> {calibration.weights[name]:8.3f}")
+    for name, weight in calibration.pairs.items():
         print(f"{name:32} {0:8.3f} -> {weight:8.3f}")
     print(json.dumps(result))
     return 0
@@ -116,15 +115,15 @@ def fit(proposals: Weighed) -> Calibration:
     features, right = proposals.features, proposals.right
     products = _columns(features, ALL_PAIRS)[:, len(NAMES) :]
     pairs: list[Pair] = []
-    fitted = _maximised(features, right)
+    found = _maximised(features, right)
     while len(pairs) < MOST_PAIRS:
-        gains = _gains(_columns(features, pairs), right, fitted, products)
+        gains = _gains(_columns(features, pairs), right, found, products)
         gains[[ALL_PAIRS.index(pair) for pair in pairs]] = 0.0
         if not gains.any():
             break
         pairs.append(ALL_PAIRS[int(gains.argmax())])
-        fitted = _maximised(_columns(features, pairs), right)
-    bias, *weights = (round(float(value), 5) for value in fitted)
+        found = _maximised(_columns(features, pairs), right)
+    bias, *weights = (round(float(value), 5) for value in found)
     names = [PAIR.join(NAMES[number] for number in pair) for pair in pairs]
     of_pairs = dict(zip(names, weights[len(NAMES) :], strict=True))
     return Calibration(bias=bias, weights=dict(zip(NAMES, weights, strict=False)), pairs=of_pairs)
@@ -144,26 +143,19 @@ def _maximised(columns: Floats, right: Floats) -> Floats:
     scale = _spread(columns)
     mean = columns.mean(0)
     x = _with_bias((columns - mean) / scale)
-    weights = np.zeros(x.shape[1])
-    for _ in range(STEPS):
-        probability = _logistic(x @ weights)
-        gradient = x.T @ (right - probability) - _penalty(x) @ weights
-        step = np.linalg.solve(_information(x, probability), gradient)
-        weights = weights + step
-        if float(np.abs(step).max()) < 1e-8:
-            break
+    weights = fitted(x, right, _penalty(x))
     raw = np.where(np.isinf(scale), 0.0, weights[1:] / scale)
     return np.concatenate([[weights[0] - float(raw @ mean)], raw])
 
 
-def _gains(columns: Floats, right: Floats, fitted: Floats, more: Floats) -> Floats:
+def _gains(columns: Floats, right: Floats, weights: Floats, more: Floats) -> Floats:
     """Estimate each column's gain if added to a fit: about twice its gain in log-likelihood (Rao's score test)."""
-    probability = _logistic(_with_bias(columns) @ fitted)
+    probability = logistic(_with_bias(columns) @ weights)
     variance = (probability * (1 - probability))[:, None]
     x = _with_bias((columns - columns.mean(0)) / _spread(columns))
     across = (x * variance).T @ more
     whole = (more**2 * variance).sum(0)
-    unexplained = whole - (across * np.linalg.solve(_information(x, probability), across)).sum(0)
+    unexplained = whole - (across * np.linalg.solve(information(x, probability, _penalty(x)), across)).sum(0)
     says_something = unexplained > NOTHING * np.maximum(whole, 1.0)
     found: Floats = np.where(
         says_something, (more.T @ (right - probability)) ** 2 / np.maximum(unexplained, NOTHING), 0.0
@@ -182,12 +174,7 @@ def _with_bias(columns: Floats) -> Floats:
 
 
 def _penalty(x: Floats) -> Floats:
-    return np.diag([0.0, *[RIDGE] * (x.shape[1] - 1)])
-
-
-def _information(x: Floats, probability: Floats) -> Floats:
-    found: Floats = (x * (probability * (1 - probability))[:, None]).T @ x + _penalty(x) + NOTHING * np.eye(x.shape[1])
-    return found
+    return np.array([0.0, *[RIDGE] * (x.shape[1] - 1)])
 
 
 def worth(calibration: Calibration, proposals: Weighed) -> dict[str, Any]:
@@ -245,17 +232,12 @@ def _probability(calibration: Calibration, proposals: Weighed) -> Floats:
     pairs = [_pair(*name.split(PAIR)) for name in calibration.pairs]
     weights = [*(calibration.weights.get(name, 0.0) for name in NAMES), *calibration.pairs.values()]
     scores = _columns(proposals.features, pairs) @ np.array(weights) + calibration.bias
-    clipped: Floats = np.clip(_logistic(scores), 1e-6, 1 - 1e-6)
+    clipped: Floats = np.clip(logistic(scores), 1e-6, 1 - 1e-6)
     return clipped
 
 
 def _of(system: str, results: Path) -> list[Outcome]:
     return [outcome for outcome in read_outcomes(results) if outcome.system == system]
-
-
-def _logistic(scores: Floats) -> Floats:
-    clipped: Floats = 1 / (1 + np.exp(-np.clip(scores, -30, 30)))
-    return clipped
 
 
 if __name__ == "__main__":

@@ -6,5 +6,6 @@ drift         the same problems over and over in one process
 levels        how fast passes are, and whether they become slower, from raw lines
 students      the statistics of few levels
 reference     a fixed calculation beside each measurement
-peers_fight   programs of others on the same problems, in turn
+gate          the answers of a build in a few passes (limited_passes)
+peer_units    programs of others on the same problems, in turn
 """

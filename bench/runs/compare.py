@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.table import Table
 
 from bench.runs.comparison import Difference, compare, doubts
-from infill_engine.diagnostics.benchmark.results import read_results
+from bench.runs.reading import read_results
 from infill_engine.errors import InputError
 from lsp_server.cli.terminal import console_of
 

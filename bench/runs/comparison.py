@@ -13,8 +13,8 @@ from math import exp, log
 from bench.runs.levels import drift, has_processor_time, pass_levels
 from bench.runs.students import difference
 from bench.similarity import edit_similarity
-from infill_engine.diagnostics.benchmark.figures import any_is_right, first_is_right, is_in_time, paired
-from infill_engine.diagnostics.benchmark.plan import QUALITY
+from infill_engine.diagnostics.benchmark.figures import answers, any_is_right, first_is_right, is_in_time, paired
+from infill_engine.diagnostics.benchmark.left_to_right import LEFT_TO_RIGHT
 from infill_engine.diagnostics.benchmark.problems.problem_files import load_problems
 from infill_engine.diagnostics.benchmark.results import Record, Results
 from infill_engine.diagnostics.benchmark.statistics import SIGNIFICANT, Estimate, paired_difference
@@ -74,30 +74,21 @@ def doubts(before: Results, after: Results) -> list[str]:
         found.append("The runs have different problems: only those with the same name are compared.")
     for name, results in (("The first", before), ("The second", after)):
         found += [f"{name} run: {line['sentence']}" for line in results.of("doubt")]
-        if results.damaged:
-            found.append(f"{name} run: {results.damaged} lines are damaged and left out.")
     return found
 
 
 def _quality(before: Results, after: Results) -> Iterator[Difference]:
-    settings = dict.fromkeys(map(_setting, before.of("answer", suite=QUALITY)))
-    for setting in settings:
-        one, other = (
-            [line for line in run.of("answer", suite=QUALITY) if _setting(line) == setting] for run in (before, after)
-        )
+    of_after = answers(after)
+    for key, one in answers(before).items():
+        model, way, setting = key
+        other = of_after.get(key, [])
         pairs = len({line["problem"] for line in one} & {line["problem"] for line in other})
-        if not pairs:
+        if not pairs or way == LEFT_TO_RIGHT:
             continue
-        model, candidates, budget_ms, passes = setting
-        limit = f"{budget_ms:.0f} ms" if passes is None else f"{passes} passes"
         for name, value in MEASURES.items():
             found = paired(one, other, value)
             lost = found.value < 0 and found.p < SIGNIFICANT / len(MEASURES)
-            yield Difference(f"{model}, {limit}, {candidates} candidates: {name}", "points", found, pairs, is_loss=lost)
-
-
-def _setting(line: Record) -> tuple[str, int, float | None, int | None]:
-    return line["model"], line["candidates"], line["budget_ms"], line["most_passes"]
+            yield Difference(f"{model}, {way}, {setting}: {name}", "points", found, pairs, is_loss=lost)
 
 
 def _passes(before: Results, after: Results) -> Iterator[Difference]:
@@ -114,19 +105,19 @@ def _typing(before: Results, after: Results) -> Iterator[Difference]:
         keys = [key for key in one if key[:-1] == group and key in other]
         if keys:
             found = paired_difference([log(one[key]) for key in keys], [log(other[key]) for key in keys])
-            model, lines, wanted = group
-            what = f"{model}, typing into {lines:,} lines, {wanted} candidates: time of an answer"
+            model, candidates = group
+            what = f"{model}, typing, {candidates} candidates: time of an answer"
             yield Difference(what, "times", _ratio(found), len(keys))
 
 
-def _keystrokes(results: Results) -> dict[tuple[str, int, int, int], float]:
-    """Return times of computed answers by model, lines, candidates wanted and number of the keystroke."""
-    found: dict[tuple[str, int, int, int], float] = {}
-    counts: dict[tuple[str, int, int], int] = {}
-    for line in results.of("keystroke", loop="closed"):
-        group = line["model"], line["lines"], line["wanted"]
+def _keystrokes(results: Results) -> dict[tuple[str, int, int], float]:
+    """Return times of computed answers by model, candidates wanted and number of the keystroke."""
+    found: dict[tuple[str, int, int], float] = {}
+    counts: dict[tuple[str, int], int] = {}
+    for line in results.of("keystroke"):
+        group = line["model"], line["candidates"]
         counts[group] = counts.get(group, 0) + 1
-        if line["served"] == "model":
+        if not line["typed_through"]:
             found[*group, counts[group]] = max(line["ms"], 0.01)
     return found
 

@@ -1,4 +1,4 @@
-"""Many generations in one process: whether passes become slower and memory grows.
+"""Many generations in one process: whether passes become slower.
 
 After each generation, one small pass is timed on one thread. It is the same every time, unlike the generations.
 """
@@ -7,20 +7,21 @@ import os
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-import psutil
-
+from bench.runs.limited_passes import UNHURRIED_MS, LimitedPasses
 from bench.runs.one_thread import on_one_thread
 from bench.runs.reference import Reference, spent
 from infill_engine.budget.deadline import now, since
 from infill_engine.diagnostics.benchmark.problems.problem_files import Problem
 from infill_engine.diagnostics.benchmark.results import Record
 from infill_engine.diagnostics.benchmark.running import Run, Unit
-from infill_engine.diagnostics.benchmark.systems import Served, Setting
+from infill_engine.diagnostics.benchmark.systems import Setting
+from infill_engine.engine.engine import Engine
 
 CYCLE = 10  # problems that are repeated
 GENERATIONS, MOST_SECONDS = 240, 30.0
 FEWEST = 60  # generations, however long they take
-LIMIT = Setting(4, passes=2)  # the same work every time, however long it takes
+SETTING = Setting(4, UNHURRIED_MS)
+PASSES = 2  # the same work every time, however long it takes
 ATTEMPTS = 3  # of the small pass and of the fixed calculation; the fastest counts, because others were interrupted
 
 
@@ -31,34 +32,32 @@ def drift_unit(run: Run) -> Unit:
 
 def _one_process(run: Run) -> None:
     (model, *_), began = run.models, now()
-    system = Served(run.engine(model), drafts=False)
-    for line in generations(system, cycle(run.problems), range(GENERATIONS)):
+    for line in generations(run.engine(model), cycle(run.problems), range(GENERATIONS)):
         if line["number"] >= FEWEST and since(began) > 1000 * MOST_SECONDS:
             return
         run.results.add("generation", model=model, recycled=False, **line)
 
 
-def generations(system: Served, problems: Sequence[Problem], numbers: range) -> Iterator[Record]:
+def generations(engine: Engine, problems: Sequence[Problem], numbers: range) -> Iterator[Record]:
     """Yield what each answer cost in this process, with the small pass after it and the fixed calculation beside it."""
-    own, reference, small_pass = psutil.Process(), Reference(), system.engine.probe()
+    system = LimitedPasses(engine, PASSES, drafts=False)
+    reference, small_pass = Reference(), engine.probe()
     assert small_pass is not None
     for number in numbers:
         problem = problems[number % len(problems)]
-        answered = system.answer(problem, LIMIT)
+        answered = system.answer(problem, SETTING)
         with on_one_thread():
-            probe = min(spent(system.engine.device, small_pass).cpu_ms for _ in range(ATTEMPTS))
+            probe = min(spent(engine.device, small_pass).cpu_ms for _ in range(ATTEMPTS))
             beside = min(reference.since_last() for _ in range(ATTEMPTS))
         yield {
             "number": number,
             "process": os.getpid(),
             "problem": problem.id,
             "ms": round(answered.ms, 3),
-            "pass_ms": round(sum(answered.pass_ms), 3),
-            "passes": len(answered.pass_ms),
-            "cpu_ms": None if answered.cpu_ms is None else round(answered.cpu_ms, 3),
+            "pass_ms": round(sum(system.costs.pass_ms), 3),
+            "passes": len(system.costs.pass_ms),
             "probe_cpu_ms": round(probe, 3),
             "reference_ms": round(beside, 3),
-            "resident_mb": round(own.memory_info().rss / 1e6, 2),
         }
 
 

@@ -20,21 +20,10 @@ UNDISTURBED = 0.1  # share of the passes
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """Changes per 100 generations: of the cost of a pass (as a share) and of memory in MB.
-
-    `by_processor` tells whether that is processor time relative to a fixed calculation, or else time by the clock.
-    """
+    """The change of the cost of a pass per 100 generations, as a share of it."""
 
     generations: int
-    by_processor: bool
     slower: Estimate
-    memory_mb: Estimate
-    series: tuple[float, ...]  # cost of a pass relative to the same problem's median
-
-    @property
-    def is_found(self) -> bool:
-        """Whether passes become slower, by more than chance and by more than nobody would notice."""
-        return self.slower.p < 0.01 and self.slower.value > 0.01
 
 
 def drift(results: Results, *, recycled: bool = False) -> Drift | None:
@@ -56,8 +45,7 @@ def drift(results: Results, *, recycled: bool = False) -> Drift | None:
     usual = {problem: max(median(each), 1e-6) for problem, each in by_problem.items()}
     series = [max(cost, 1e-6) / usual[line["problem"]] for line, cost in zip(lines, costs, strict=True)]
     slower = slope([log(value) for value in series], groups)
-    memory = slope([line["resident_mb"] for line in lines], groups)
-    return Drift(len(series), by_processor, _per(slower), _per(memory), tuple(series))
+    return Drift(len(series), Estimate(PER * slower.value, PER * slower.low, PER * slower.high, slower.p))
 
 
 def _repeated(lines: Sequence[Record]) -> list[Record]:
@@ -74,12 +62,11 @@ def pass_levels(results: Results, *, by_processor: bool) -> list[float]:
     """Return the logarithm of the cost of a pass in each process, as the mean over sizes.
 
     Of times by the clock, it is the median. Load can only add processor time, so of this the lowest UNDISTURBED of the
-    passes count, against the same share of the fixed calculations. Runs of earlier versions measured all passes in one
-    process; there, each block has its own level.
+    passes count, against the same share of the fixed calculations.
     """
-    levels: dict[str, dict[int, list[Record]]] = defaultdict(lambda: defaultdict(list))
+    levels: dict[int, dict[int, list[Record]]] = defaultdict(lambda: defaultdict(list))
     for line in results.of("pass"):
-        levels[line["unit"]][line["rows"]].append(line)
+        levels[line["process"]][line["rows"]].append(line)
     level = _undisturbed if by_processor else _usual
     return [mean([level(lines) for lines in sizes.values()]) for sizes in levels.values()]
 
@@ -98,7 +85,3 @@ def _of_a_pass(line: Record, *, by_processor: bool) -> float:
     if by_processor:
         return float(line["probe_cpu_ms"] / line["reference_ms"])
     return float(line["pass_ms"] / max(1, line["passes"]))
-
-
-def _per(estimate: Estimate) -> Estimate:
-    return Estimate(PER * estimate.value, PER * estimate.low, PER * estimate.high, estimate.p)

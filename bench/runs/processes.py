@@ -15,11 +15,9 @@ from bench.runs.passes import measure_passes
 from infill_engine.diagnostics.benchmark.problems.problem_files import Problem
 from infill_engine.diagnostics.benchmark.results import Record
 from infill_engine.diagnostics.benchmark.running import Load, Run, Unit
-from infill_engine.diagnostics.benchmark.systems import Served
 from infill_engine.errors import ModelError
 from infill_engine.sampling.canvas.canvas_sampler import CanvasSampler
 from infill_engine.sampling.trunk.tree_sampler import TreeSampler
-from infill_engine.settings import EngineSettings
 
 PROCESSES = 6
 PASS_SECONDS = 2.0
@@ -43,7 +41,7 @@ def _process(run: Run, number: int) -> None:
         except BrokenProcessPool as error:
             raise ModelError(f"the process that measured passes and drift ended: {error}") from error
     for line in passes:
-        run.results.add("pass", model=model, **line)
+        run.results.add("pass", model=model, process=number, **line)
     for line in answers:
         run.results.add("generation", model=model, recycled=True, **line)
 
@@ -51,7 +49,7 @@ def _process(run: Run, number: int) -> None:
 def _live(
     load: Load, model: str, pass_seconds: float, problems: Sequence[Problem], numbers: range
 ) -> tuple[list[Record], list[Record]]:
-    engine = load(model, EngineSettings())
+    engine = load(model)
     assert isinstance(engine.proposer, TreeSampler | CanvasSampler)
     passes = list(measure_passes(engine.proposer.model, pass_seconds))
-    return passes, list(generations(Served(engine, drafts=False), problems, numbers))
+    return passes, list(generations(engine, problems, numbers))

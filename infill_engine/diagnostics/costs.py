@@ -58,11 +58,11 @@ def measure(model: TrunkModel | CanvasModel) -> Iterator[Cost]:
                 yield step(model, sides, rows, slots)
 
 
-def passes(model: TrunkModel, runs: int = RUNS) -> Iterator[Cost]:
+def passes(model: TrunkModel) -> Iterator[Cost]:
     """Yield the costs of reading a prompt cold, and of passes over PASS_ROWS tokens after it."""
     above, below = CONTEXTS[0]
     cold, tokens = [], 0
-    for run in range(runs + 1):
+    for run in range(RUNS + 1):
         sides = lines(run * 1000, above), lines(run * 1000 + above, below)
         took, prompt = timed(model.device, partial(_read, model, *sides))
         cold.append(took)
@@ -72,7 +72,7 @@ def passes(model: TrunkModel, runs: int = RUNS) -> Iterator[Cost]:
         ids, roots = list(range(rows)), [0] * rows
         parents: list[list[int]] = [[] for _ in ids]
         times = []
-        for _ in range(runs + 1):
+        for _ in range(RUNS + 1):
             prompt = _read(model, *sides)
             times.append(timed(model.device, partial(model.logprobs, prompt, ids, roots, parents))[0])
         yield Cost("pass", statistics.median(times[1:]), rows=rows)

@@ -6,7 +6,7 @@ why         what would appear there unasked, and which step removed which text
 bench       measures this machine; chooses model, budget and number of candidates
 doctor      what works on this machine, and how to fix what does not
 demo        a hole filled step by step
-engine      the engine that all windows share: its state and metrics; restart and stop
+engine      the engine that all editor windows share: its state and metrics; restart and stop
 models      lists model families, inspects a model, measures its cost
 stats       what was offered and accepted, how fast, and why no candidates were shown
 
@@ -19,6 +19,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from infill_engine.errors import InfillError
@@ -29,13 +30,14 @@ from lsp_server.settings.schema import LEAST_BUDGET_MS, MOST_BUDGET_MS, MOST_CAN
 Subparsers = argparse._SubParsersAction  # argparse has no public name for this type
 
 DEFAULTS = ServerSettings()
-BENCH_PARTS = ("typing", "fight", "quality")
+BENCH_PARTS = ("typing", "quality")
+_PACKAGES = ("bench", "demo", "models")
 INTERRUPTED = 130  # the status a shell reports for a program ended by Ctrl-C
 
 
 def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     """Declare the subcommands and their arguments."""
-    complete = commands.add_parser("complete", help="candidates for one place in a file")
+    complete = _add_command(commands, "complete", "candidates for one place in a file")
     _add_place(complete)
     complete.add_argument(
         "--candidates",
@@ -44,11 +46,9 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
         metavar="N",
         help="how many at most (%(default)s)",
     )
-    complete.add_argument("--json", action="store_true", help="print one JSON object")
     _add_engine(complete)
-    complete.set_defaults(run=lambda options: run_command("complete", options))
 
-    why = commands.add_parser("why", help="what would appear at a place unasked, and which step removed which text")
+    why = _add_command(commands, "why", "what would appear at a place unasked, and which step removed which text")
     _add_place(why)
     why.add_argument(
         "--eagerness",
@@ -56,42 +56,30 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
         default=DEFAULTS.eagerness.value,
         help="how readily candidates appear (%(default)s)",
     )
-    why.add_argument("--json", action="store_true", help="print one JSON object")
     _add_engine(why)
-    why.set_defaults(run=lambda options: run_command("why", options))
 
-    doctor = commands.add_parser("doctor", help="what works on this machine, and how to fix what does not")
+    doctor = _add_command(commands, "doctor", "what works on this machine, and how to fix what does not")
     doctor.add_argument(
         "file", metavar="FILE", nargs="?", type=Path, help="also: which language this file is treated as"
     )
-    doctor.add_argument("--json", action="store_true", help="print one JSON object")
     _add_engine(doctor, from_file=True)
-    doctor.set_defaults(run=lambda options: run_command("doctor.command", options))
 
-    demo = commands.add_parser("demo", help="a hole filled step by step")
+    demo = _add_command(commands, "demo", "a hole filled step by step", prints_json=False)
     demo.add_argument(
         "place", metavar="FILE:LINE:COL", nargs="?", help="a place of your own instead of the bundled one"
     )
     _add_engine(demo)
-    demo.set_defaults(run=lambda options: run_command("demo.command", options))
 
-    stats = commands.add_parser("stats", help="what was shown and accepted, how fast, and why nothing was shown")
-    stats.add_argument("--json", action="store_true", help="print one JSON object")
+    stats = _add_command(commands, "stats", "what was shown and accepted, how fast, and why nothing was shown")
     stats.add_argument("--reset", action="store_true", help="delete the statistics")
-    stats.set_defaults(run=lambda options: run_command("stats", options))
 
-    bench = commands.add_parser("bench", help="measure this machine; choose model, budget and number of candidates")
-    _add_bench(bench)
-    bench.set_defaults(run=lambda options: run_command("bench.command", options))
+    _add_bench(_add_command(commands, "bench", "measure this machine; choose model, budget and number of candidates"))
 
-    engine = commands.add_parser("engine", help="the engine that all windows share: status, metrics, restart, stop")
+    engine = _add_command(commands, "engine", "the engine of all editor windows: status, metrics, restart, stop")
     engine.add_argument("what", choices=("status", "metrics", "restart", "stop"), help="the action to perform")
-    engine.add_argument("--json", action="store_true", help="print one JSON object")
-    engine.set_defaults(run=lambda options: run_command("engine", options))
 
-    models = commands.add_parser("models", help="families of models: list, info, bench, get, forget")
+    models = _add_command(commands, "models", "families of models: list, info, bench, get, forget", prints_json=False)
     _add_models(models.add_subparsers(title="commands", metavar="COMMAND", dest="what", required=True))
-    models.set_defaults(run=lambda options: run_command("models.command", options))
 
 
 def add_http(serving: argparse.ArgumentParser) -> None:
@@ -140,6 +128,17 @@ def run_command(name: str, options: argparse.Namespace) -> int:
     return status
 
 
+def _add_command(
+    commands: "Subparsers[argparse.ArgumentParser]", name: str, what: str, *, prints_json: bool = True
+) -> argparse.ArgumentParser:
+    """Declare a subcommand that the module of the same name runs, or `command` in the package of that name."""
+    parser = commands.add_parser(name, help=what)
+    parser.set_defaults(run=partial(run_command, f"{name}.command" if name in _PACKAGES else name))
+    if prints_json:
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser
+
+
 def _add_place(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("place", metavar="FILE:LINE:COL", help="line and column count from 1, columns in characters")
 
@@ -150,9 +149,9 @@ def _add_bench(bench: argparse.ArgumentParser) -> None:
         "--suite",
         choices=("quick", "full"),
         default="quick",
-        help="at most 3 minutes on two cores, or a few hours",
+        help="at most 3 minutes on two cores, or all problems without a limit",
     )
-    add("--out", metavar="DIR", help="folder for results and report; an interrupted run there is resumed")
+    add("--out", metavar="DIR", help="a new folder for results and report")
     add("--apply", action="store_true", help="write what is recommended to the settings file")
     add(
         "--model",
@@ -163,8 +162,6 @@ def _add_bench(bench: argparse.ArgumentParser) -> None:
     )
     add("--only", nargs="+", choices=BENCH_PARTS, metavar="PART", help=f"some of {', '.join(BENCH_PARTS)}")
     add("--problems", nargs="+", metavar="FILE", help="problems of your own instead of the bundled ones")
-    add("--seed", type=_whole(0, 999_999_999), default=0, help="random seed of the replayed typing (%(default)s)")
-    add("--json", action="store_true", help="print one JSON object")
     _add_device(bench)
     _add_precision(bench)
 

@@ -14,8 +14,9 @@ from infill_engine.models.registry import resolved
 from infill_engine.serving.starting import load_local, load_remote
 from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.text.syntax import parser_for
-from infill_engine.types import Answer, ProjectText
-from lsp_server.cli.place import Opened
+from infill_engine.types import Answer, ProjectText, Reason
+from lsp_server.cli.place import NamedPlace, Opened, open_at
+from lsp_server.cli.terminal import say
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.project.text import project_of, read_around
 from lsp_server.protocol.uris import path_in_project, path_of
@@ -40,18 +41,33 @@ class Asked:
     device: str | None = None
 
 
+def ask_at_place(
+    options: argparse.Namespace, settings: ServerSettings, *, read_before: bool = False
+) -> tuple[NamedPlace, Opened | None, Asked]:
+    """Request candidates for the place that the user names. The document is None if it must not be completed.
+
+    Raises InfillError for a place or a model that does not exist.
+    """
+    named = NamedPlace.parse(options.place)
+    opened = open_at(named)
+    if isinstance(opened, Reason):
+        return named, None, Asked(Answer(reason=opened), options.budget_ms, 0.0, options.model)
+    return named, opened, ask(load_engine_for(options), opened, settings, read_before=read_before)
+
+
 def load_engine_for(options: argparse.Namespace) -> "Engine":
     """Load the engine that a server would run. Warn on stderr if text will be sent to another server.
 
     Raises whatever `Engine.load` raises.
     """
-    model, device = resolved(options.model, Path.cwd()), options.device
+    model = resolved(options.model, Path.cwd())
     model_settings = ModelSettings(dtype=options.precision, reuse_context=options.reuse_context)
     settings = EngineSettings(model=model_settings, budget_ms=options.budget_ms)
     if is_remote(model):
         print(disclosure(read_address(model)), file=sys.stderr)
         return load_remote(model, options.api_key_variable)
-    return load_local(model, device, settings)
+    with say(f"loading the model {options.model}"):
+        return load_local(model, options.device, settings)
 
 
 def ask(
@@ -67,13 +83,11 @@ def ask(
     The engine reads the text around it within the budget, or beforehand with `read_before`, as in an editor.
     """
     parser_for(opened.snapshot.language)  # a running server has loaded the grammar
-    project = _project_text_around(
-        opened.snapshot, settings
-    )  # a running server has read this, and its worker has counted it
+    project, path = _project_around(opened.snapshot, settings)
+    # A running server has read this, and its worker has counted it.
     outline_of_other(project.text, opened.snapshot.language)
     deque(engine.index_project(project), maxlen=0)
     began = now()
-    path = _path_in_project(opened.snapshot)
     request = build_request(opened.snapshot, opened.place, settings, project=project, window=engine.window, path=path)
     if read_before:
         engine.prefetch(request, Deadline(now() + READ_SECONDS))
@@ -83,12 +97,11 @@ def ask(
     return Asked(answer, settings.budget_ms, elapsed_ms, engine.name, engine.device)
 
 
-def _path_in_project(snapshot: Snapshot) -> str:
-    root = project_of(Path(path_of(snapshot.uri)))
-    return path_in_project(snapshot.uri, (str(root),)) if root else ""
-
-
-def _project_text_around(snapshot: Snapshot, settings: ServerSettings) -> ProjectText:
+def _project_around(snapshot: Snapshot, settings: ServerSettings) -> tuple[ProjectText, str]:
+    """Return the text of the document's project and the document's path in it."""
     path = Path(path_of(snapshot.uri))
     root = project_of(path)
-    return read_around(path, snapshot.language, root, settings.excludes) if root else ProjectText()
+    if root is None:
+        return ProjectText(), ""
+    text = read_around(path, snapshot.language, root, settings.excludes)
+    return text, path_in_project(snapshot.uri, (str(root),))

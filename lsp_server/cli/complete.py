@@ -4,31 +4,24 @@ import argparse
 import json
 import sys
 
-from infill_engine.types import Answer, Candidate, Reason
-from lsp_server.cli.asking import Asked, ask, load_engine_for
-from lsp_server.cli.place import NamedPlace, open_at
-from lsp_server.cli.terminal import print_answer, print_reason, say
+from infill_engine.types import Candidate
+from lsp_server.cli.answers import print_answer, print_reason
+from lsp_server.cli.asking import Asked, ask_at_place
 from lsp_server.settings.schema import ServerSettings
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the answer on stdout. Raises InfillError for a place or a model that does not exist."""
-    named = NamedPlace.parse(options.place)
-    opened = open_at(named)
-    if isinstance(opened, Reason):
-        asked = Asked(Answer(reason=opened), options.budget_ms, 0.0, options.model)
-    else:
-        with say(f"loading the model {options.model}"):
-            engine = load_engine_for(options)
-        asked = ask(engine, opened, ServerSettings(budget_ms=options.budget_ms, candidates=options.candidates))
+    settings = ServerSettings(budget_ms=options.budget_ms, candidates=options.candidates)
+    named, opened, asked = ask_at_place(options, settings)
     if asked.answer.user_message:
         print(asked.answer.user_message, file=sys.stderr)
     if options.json:
         print(json.dumps(as_json(asked)))
-    elif isinstance(opened, Reason):
-        print_reason(asked, named, sys.stdout)
+    elif opened is None:
+        print_reason(asked, named)
     else:
-        print_answer(asked, named, opened, sys.stdout)
+        print_answer(asked, named, opened)
     return 0
 
 

@@ -2,28 +2,30 @@
 
 status     what each engine knows of itself; --json for programs
 metrics    the same in Prometheus's text format
-restart    ends the engines; open windows start them again
+restart    ends the engines; open editor windows start them again
 stop       does the same
 """
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
 from msgspec import structs
+from rich.table import Table
 
 from infill_engine.serving.health.latency import BOUNDS_MS
 from infill_engine.serving.protocol import Measure, Measured, Shutdown, decode, encode
 from infill_engine.serving.runtime_files import is_safe, runtime_folder, supported
 from lsp_server.cli.engine_metrics import prometheus_text
+from lsp_server.cli.terminal import bars_of, console_of
 from lsp_server.engine import shared
 from lsp_server.engine.link import kill
 
 ANSWER_SECONDS = 5.0
 EXIT_SECONDS = 5.0
-BAR_CHARS = 40  # of the longest bar
 
 
 def run(options: argparse.Namespace) -> int:
@@ -40,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     elif not ended:
         print("no engine runs")
     else:
-        again = "; open windows start it again" if options.what == "restart" else ""
+        again = "; open editor windows start it again" if options.what == "restart" else ""
         print(f"ended {', '.join(map(str, ended))}{again}")
     return 0
 
@@ -91,27 +93,29 @@ def _status(paths: list[Path], *, as_json: bool) -> int:
     elif not found:
         print("no engine runs")
     else:
+        console = console_of(sys.stdout)
         for path, seen in found:
-            print("\n".join(_lines(path, seen)))
+            console.print("\n".join(_lines(path, seen)), soft_wrap=True)
+            if seen is not None and seen.answers:
+                console.print(_histogram(seen.latency_counts))
     return int(any(seen is None for _, seen in found))
 
 
 def _lines(path: Path, seen: Measured | None) -> list[str]:
     if seen is None:
-        return [f"{path}: nothing answers; `infill-ls engine stop` or the next window removes it"]
+        return [f"{path}: nothing answers; `infill-ls engine stop` or the next client removes it"]
     cached = f"{100 * seen.from_cache / seen.answers:.0f} % from the cache" if seen.answers else "none yet"
     ahead = f", {100 * seen.speculative / seen.asked:.0f} % computed before" if seen.asked else ""
     middle, ninety, most = seen.latency_ms
     return [
         f"engine {seen.pid}: {seen.model or 'no model'} on {seen.device or 'no device'}, {seen.state}",
-        f"  windows  {seen.clients}",
+        f"  clients  {seen.clients}",
         f"  memory   {seen.memory_bytes / 1e6:.0f} MB{_grown(seen)}",
         f"  running  {seen.seconds:.0f} s, version {seen.version}",
         f"  waiting  {seen.waiting}",
         f"  asked    {seen.asked}{ahead}",
         f"  answers  {seen.answers}, {cached}",
         f"  latency  {middle:.0f} ms median, {ninety:.0f} ms p90, {most:.0f} ms p99",
-        *_bars(seen.latency_counts),
         f"  probe    {_probe(seen)}",
         f"  socket   {path}",
     ]
@@ -130,10 +134,7 @@ def _probe(seen: Measured) -> str:
     )
 
 
-def _bars(counts: Sequence[int]) -> Iterator[str]:
-    """Yield the histogram of the latency, from the first bucket that is not empty to the last."""
-    filled = [number for number, count in enumerate(counts) if count]
-    for number in range(filled[0], filled[-1] + 1) if filled else ():
-        bound = f"≤ {BOUNDS_MS[number]}" if number < len(BOUNDS_MS) else f"> {BOUNDS_MS[-1]}"
-        bar = "█" * round(BAR_CHARS * counts[number] / max(counts))
-        yield f"  {bound + ' ms':>16}  {bar} {counts[number]}"
+def _histogram(counts: Sequence[int]) -> Table:
+    """Return how many answers took how long."""
+    bounds = [*(f"≤ {bound} ms" for bound in BOUNDS_MS), f"> {BOUNDS_MS[-1]} ms"]
+    return bars_of([(bound, count, "blue", "") for bound, count in zip(bounds, counts, strict=True) if count])

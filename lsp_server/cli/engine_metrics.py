@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from prometheus_client import Metric
 
 LABELS = ("pid", "model", "device")
-Described = tuple[str, Callable[[Measured], float]]
 
 
 def prometheus_text(engines: Sequence[Measured]) -> str:
@@ -38,32 +37,26 @@ class _Engines:
     def collect(self) -> "Iterator[Metric]":
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
-        gauges: dict[str, Described] = {
-            "windows": ("Windows that use the engine.", lambda each: each.clients),
-            "memory_bytes": ("Resident memory.", lambda each: each.memory_bytes),
-            "waiting": ("Requests without an answer.", lambda each: each.waiting),
-            "initial_memory_bytes": ("Resident memory at the first probe.", lambda each: each.memory_at_first),
-            "probe_cpu_seconds": ("CPU time of a small fixed pass.", lambda each: each.probe_ms[0] / 1000),
-            "probe_seconds": ("Elapsed time of a small fixed pass.", lambda each: each.probe_ms[1] / 1000),
-            "probe_drift_ratio": ("CPU time of the last probe to the first.", lambda each: each.drift),
-            "uptime_seconds": ("Time since the engine started.", lambda each: each.seconds),
+        gauge, counter = GaugeMetricFamily, CounterMetricFamily
+        described: dict[str, tuple[type[GaugeMetricFamily | CounterMetricFamily], str, Callable[[Measured], float]]] = {
+            "clients": (gauge, "Clients that use the engine.", lambda each: each.clients),
+            "memory_bytes": (gauge, "Resident memory.", lambda each: each.memory_bytes),
+            "waiting": (gauge, "Requests without an answer.", lambda each: each.waiting),
+            "initial_memory_bytes": (gauge, "Resident memory at the first probe.", lambda each: each.memory_at_first),
+            "probe_cpu_seconds": (gauge, "CPU time of a small fixed pass.", lambda each: each.probe_ms[0] / 1000),
+            "probe_seconds": (gauge, "Elapsed time of a small fixed pass.", lambda each: each.probe_ms[1] / 1000),
+            "probe_drift_ratio": (gauge, "CPU time of the last probe to the first.", lambda each: each.drift),
+            "uptime_seconds": (gauge, "Time since the engine started.", lambda each: each.seconds),
+            "answers": (counter, "Answered requests.", lambda each: each.answers),
+            "requests": (counter, "Requests that somebody waited for.", lambda each: each.asked),
+            "requests_ahead": (counter, "Of these, computed before they were asked.", lambda each: each.speculative),
+            "cached_answers": (counter, "Requests answered from the cache.", lambda each: each.from_cache),
         }
-        for name, (described, value) in gauges.items():
-            gauge = GaugeMetricFamily(f"infill_engine_{name}", described, labels=LABELS)
+        for name, (family, documentation, value) in described.items():
+            metric = family(f"infill_engine_{name}", documentation, labels=LABELS)
             for engine in self._engines:
-                gauge.add_metric(_labels(engine), value(engine))
-            yield gauge
-        counters: dict[str, Described] = {
-            "answers": ("Answered requests.", lambda each: each.answers),
-            "requests": ("Requests that somebody waited for.", lambda each: each.asked),
-            "requests_ahead": ("Of these, computed before they were asked.", lambda each: each.speculative),
-            "cached_answers": ("Requests answered from the cache.", lambda each: each.from_cache),
-        }
-        for name, (described, value) in counters.items():
-            counter = CounterMetricFamily(f"infill_engine_{name}", described, labels=LABELS)
-            for engine in self._engines:
-                counter.add_metric(_labels(engine), value(engine))
-            yield counter
+                metric.add_metric(_labels(engine), value(engine))
+            yield metric
         latency = HistogramMetricFamily(
             "infill_engine_latency_seconds", "Time from a request to its answer.", labels=LABELS
         )

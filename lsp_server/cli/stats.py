@@ -9,14 +9,12 @@ from rich.text import Text
 
 from infill_engine.errors import InputError
 from infill_engine.types import Reason
-from lsp_server.cli.terminal import console_of
+from lsp_server.cli.terminal import bars_of, console_of
 from lsp_server.suggestions.outcomes import ACCEPTED_LATE, CHARACTERS_SAVED, SHOWN, SHOWN_LATE, Outcome
 from lsp_server.usage import store as tally_file
 from lsp_server.usage.counters import ANSWERS, REQUESTS, SILENCE, Counts, Days, histogram, percentile, total
 
-BAR_WIDTH = 40
 DAYS_SHOWN = 14
-BLOCKS = " ▏▎▍▌▋▊▉█"
 SHARES = (0.5, 0.9, 0.99)
 
 _WHY = {
@@ -102,7 +100,7 @@ def _show_outcomes(console: Console, days: Days, counts: Counts) -> None:
         ("rejected", counts[Outcome.REJECTED], "yellow"),
         ("dismissed", counts[Outcome.DISMISSED], "yellow"),
     ]
-    _bars(console, [(name, number, style, _share(number, shown)) for name, number, style in bars], most=shown)
+    console.print(bars_of([(name, number, style, _share(number, shown)) for name, number, style in bars], most=shown))
 
 
 def _show_latency(console: Console, counts: Counts) -> None:
@@ -112,13 +110,12 @@ def _show_latency(console: Console, counts: Counts) -> None:
     console.print(Text("\nTime from request to reply", "bold"))
     named = (f"{share:.0%} within {time:.0f} ms" for share, time in zip(SHARES, times, strict=True))
     console.print(f"  {', '.join(named)}")
-    bars = histogram(counts)
-    used = [at for at, (_, _, number) in enumerate(bars) if number]
     rows = [
         (f"{least}–{most} ms" if most else f"over {least} ms", number, "blue", "")
-        for least, most, number in bars[used[0] : used[-1] + 1]
+        for least, most, number in histogram(counts)
+        if number
     ]
-    _bars(console, rows)
+    console.print(bars_of(rows))
 
 
 def _show_reasons(console: Console, counts: Counts) -> None:
@@ -127,7 +124,7 @@ def _show_reasons(console: Console, counts: Counts) -> None:
         return
     console.print(Text("\nSilences", "bold"))
     reasons.sort(key=lambda item: -item[1])
-    _bars(console, [(_WHY[reason], number, "magenta", "") for reason, number in reasons])
+    console.print(bars_of([(_WHY[reason], number, "magenta", "") for reason, number in reasons]))
 
 
 def _show_days(console: Console, days: Days) -> None:
@@ -136,24 +133,7 @@ def _show_days(console: Console, days: Days) -> None:
     console.print(Text("\nAccepted, day by day", "bold"))
     recent = sorted(days)[-DAYS_SHOWN:]
     taken = {day: days[day][Outcome.ACCEPTED] + days[day][Outcome.PARTIAL] for day in recent}
-    _bars(console, [(day, taken[day], "green", _share(taken[day], days[day][SHOWN])) for day in recent])
-
-
-def _bars(console: Console, rows: list[tuple[str, int, str, str]], most: int = 0) -> None:
-    """Print one bar per (name, number, style, remark), scaled so that `most` or the largest number fits."""
-    most = max(most, 1, *(number for _, number, _, _ in rows))
-    names = max(len(name) for name, *_ in rows)
-    digits = max(len(_many(number)) for _, number, *_ in rows)
-    for name, number, style, remark in rows:
-        line = Text(f"  {name:<{names}}  {_many(number):>{digits}}  ").append(_bar(number / most), style)
-        console.print(line.append(f" {remark}", "dim") if remark else line, soft_wrap=True)
-
-
-def _bar(share: float) -> str:
-    eighths = round(max(0.0, min(share, 1.0)) * BAR_WIDTH * 8)
-    if share > 0:
-        eighths = max(1, eighths)
-    return BLOCKS[8] * (eighths // 8) + BLOCKS[eighths % 8].strip()
+    console.print(bars_of([(day, taken[day], "green", _share(taken[day], days[day][SHOWN])) for day in recent]))
 
 
 def _numbers(counts: Counts) -> dict[str, object]:

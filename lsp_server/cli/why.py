@@ -4,11 +4,13 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from infill_engine.types import Answer, Eagerness, Reason
-from lsp_server.cli.asking import Asked, ask, load_engine_for
-from lsp_server.cli.place import NamedPlace, open_at
-from lsp_server.cli.terminal import Fate, print_fates, print_reason, say
+from lsp_server.cli.answers import marked, print_reason, timing
+from lsp_server.cli.asking import Asked, ask_at_place
+from lsp_server.cli.place import NamedPlace
+from lsp_server.cli.terminal import console_of
 from lsp_server.settings.schema import ServerSettings
 from lsp_server.suggestions.answers import worth_showing
 
@@ -33,24 +35,26 @@ MEANINGS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What became of a proposed text: it is shown, or a named step removed it. `confidence` is None if it had none."""
+
+    name: str
+    text: str
+    confidence: float | None
+
+
 def run(options: argparse.Namespace) -> int:
     """Print the explanation on stdout. Raises InfillError for a place or a model that does not exist."""
-    named = NamedPlace.parse(options.place)
-    opened = open_at(named)
     settings = ServerSettings(budget_ms=options.budget_ms, eagerness=Eagerness(options.eagerness))
-    if isinstance(opened, Reason):
-        asked = Asked(Answer(reason=opened), options.budget_ms, 0.0, options.model)
-    else:
-        with say(f"loading the model {options.model}"):
-            engine = load_engine_for(options)
-        asked = ask(engine, opened, settings, read_before=True)
+    named, _, asked = ask_at_place(options, settings, read_before=True)
     fates = list(fates_in(asked.answer))
     if options.json:
         print(json.dumps(as_json(asked, fates)))
     elif fates:
-        print_fates(asked, named, fates, MEANINGS, sys.stdout)
+        _print_fates(asked, named, fates)
     else:
-        print_reason(asked, named, sys.stdout)
+        print_reason(asked, named)
     return 0
 
 
@@ -87,3 +91,15 @@ def as_json(asked: Asked, fates: list[Fate]) -> dict[str, object]:
         "model": asked.model,
         "device": asked.device,
     }
+
+
+def _print_fates(asked: Asked, named: NamedPlace, fates: list[Fate]) -> None:
+    """Print for each proposed text its confidence and what became of it, and then from where on texts appear."""
+    console = console_of(sys.stdout)
+    width = max(map(len, MEANINGS.values()))
+    for fate in fates:
+        confidence = "–" if fate.confidence is None else f"{fate.confidence:.0%}"
+        facts = f"{confidence:>4}  {MEANINGS[fate.name]:<{width}}  "
+        console.print(facts + marked(fate.text, len(facts)), soft_wrap=True)
+    unasked = f"texts appear unasked from {asked.answer.show_from:.0%} on"
+    console.print(f"{named}: {unasked}; {timing(asked)}", soft_wrap=True)

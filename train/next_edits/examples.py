@@ -1,12 +1,12 @@
 """Reads examples of next edits and lays out one region of each: around its next edit, or elsewhere."""
 
-import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from bench.edits.histories.systems import past_edits_of, questions
+from bench.json_lines import places, read_at
 from infill_engine.edits.by_model import Region, request_for
 from infill_engine.models.trunk.prompt import TrunkVocabulary
 from infill_engine.sampling.trunk.diff_prompt import DiffPrompt, diff_prompt
@@ -22,7 +22,8 @@ class Examples:
 
     def __init__(self, path: Path, vocabulary: TrunkVocabulary, seed: int) -> None:
         self._path, self._vocabulary, self._rng = path, vocabulary, random.Random(seed)
-        self._places = list(_places(path))
+        with path.open("rb") as lines:
+            self._places = [at for at, _ in places(lines)]
 
     def __len__(self) -> int:
         return len(self._places)
@@ -38,8 +39,7 @@ class Examples:
     def _shuffled(self) -> Iterator[dict[str, Any]]:
         with self._path.open("rb") as lines:
             for at in self._rng.sample(self._places, len(self._places)):
-                lines.seek(at)
-                yield json.loads(lines.readline())
+                yield read_at(lines, at)
 
     def _lay_out(self, example: dict[str, Any]) -> Laid | None:
         rng, text = self._rng, example["text"]
@@ -82,12 +82,3 @@ def _hunks(example: dict[str, Any]) -> Iterator[tuple[int, list[str], list[str]]
         old, new = hunk["old"].splitlines(), hunk["new"].splitlines()
         yield hunk["row"] - grown, old, new
         grown += len(new) - len(old)
-
-
-def _places(path: Path) -> Iterator[int]:
-    """Yield where the lines of a file begin."""
-    at = 0
-    with path.open("rb") as lines:
-        for line in lines:
-            yield at
-            at += len(line)

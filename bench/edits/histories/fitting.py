@@ -17,6 +17,7 @@ from bench.edits.histories.commits import Hunk
 from bench.edits.histories.examples import earlier_texts
 from bench.edits.histories.measuring import judged, sample
 from bench.edits.histories.systems import edited_texts
+from bench.logistic_regression import Floats, fitted, logistic
 from infill_engine.edits.changes import Shift
 from infill_engine.edits.finders.propagation import Place, places
 from infill_engine.edits.parsed import ParsedEdit
@@ -24,7 +25,7 @@ from infill_engine.edits.source import Source
 
 NEARLY = 75  # chrF of the changed lines
 FINISHED = 1.7
-RIDGE, STEPS = 1.0, 40
+RIDGE = 1.0
 
 
 def main() -> None:
@@ -48,22 +49,16 @@ def main() -> None:
     weights = fit(features, np.array(right, float), np.array(counts))
     for name, weight in zip(names, weights, strict=True):
         print(f'    "{name}": {weight:.2f},')
-    sure = 1 / (1 + np.exp(-features @ weights))
+    sure = logistic(features @ weights)
     for low in np.arange(0, 1, 0.1):
         rows = (sure >= low) & (sure < low + 0.1)
         if rows.any():
             print(f"{low:.1f} {rows.sum()} {np.average(np.array(right)[rows], weights=np.array(counts)[rows]):.2f}")
 
 
-def fit(features: "np.ndarray[Any, Any]", right: "np.ndarray[Any, Any]", counts: "np.ndarray[Any, Any]") -> Any:
-    """Return the weights [F] of a logistic regression on features [N, F], by Newton's method."""
-    weights = np.zeros(features.shape[1])
-    for _ in range(STEPS):
-        sure = 1 / (1 + np.exp(-features @ weights))
-        slope = features.T @ (counts * (sure - right)) + RIDGE * weights
-        curve = (features * (counts * sure * (1 - sure) + 1e-6)[:, None]).T @ features + RIDGE * np.eye(len(weights))
-        weights -= np.linalg.solve(curve, slope)
-    return weights
+def fit(features: Floats, right: Floats, counts: Floats) -> Floats:
+    """Return the weights [F] of features [N, F]; they include the constant one."""
+    return fitted(features, right, np.full(features.shape[1], RIDGE), counts)
 
 
 def is_right(change: dict[str, Any]) -> bool:

@@ -8,18 +8,18 @@ reversals         share of proposals that touch the newest edit or restore an ea
 broken            proposals that add a syntax error
 """
 
-import json
 import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from bench.edits.case import faults, reverses
 from bench.edits.histories.commits import Hunk, lines_of
 from bench.edits.histories.examples import earlier_texts
 from bench.edits.histories.systems import edited_texts
+from bench.json_lines import places, read_at
 from bench.spread import spread
 from infill_engine.edits.types import Edit, Proposal, applied
 
@@ -31,15 +31,13 @@ System = Callable[[dict[str, Any]], Sequence[Proposal]]
 def sample(path: Path, each: int, seed: int) -> list[dict[str, Any]]:
     """Return `each` examples with a next edit in a file that has been edited, and as many without, evenly drawn."""
     chance = random.Random(seed)
-    places: dict[bool, list[tuple[float, int]]] = {True: [], False: []}
+    orders: dict[bool, list[tuple[float, int]]] = {True: [], False: []}
     found: list[dict[str, Any]] = []
     with path.open("rb") as lines:
-        at = 0
-        for line in lines:
-            places[b'"kind": "edit"' in line].append((chance.random(), at))
-            at += len(line)
-        for drawn in places.values():
-            usable = (example for _, at in sorted(drawn) if _is_edited(example := _read(lines, at)))
+        for at, line in places(lines):
+            orders[b'"kind": "edit"' in line].append((chance.random(), at))
+        for order in orders.values():
+            usable = (example for _, at in sorted(order) if _is_edited(example := read_at(lines, at)))
             found += [example for example, _ in zip(usable, range(each), strict=False)]
     return found
 
@@ -103,12 +101,6 @@ def chrf(proposed: str, wanted: str) -> float:
 
 def _grams(text: str, order: int) -> Counter[str]:
     return Counter(text[at : at + order] for at in range(len(text) - order + 1))
-
-
-def _read(lines: BinaryIO, at: int) -> dict[str, Any]:
-    lines.seek(at)
-    example: dict[str, Any] = json.loads(lines.readline())
-    return example
 
 
 def _is_edited(example: dict[str, Any]) -> bool:

@@ -4,107 +4,84 @@ Quality is the share of problems with a right text, first or among all that were
 so does one that comes more than GRACE_MS after its budget.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from infill_engine.diagnostics.benchmark.plan import FIGHT, QUALITY
+from infill_engine.diagnostics.benchmark.left_to_right import LEFT_TO_RIGHT
 from infill_engine.diagnostics.benchmark.results import Record, Results
-from infill_engine.diagnostics.benchmark.statistics import (
-    Estimate,
-    mean,
-    mean_of,
-    median,
-    paired_difference,
-    percentile,
-)
-from infill_engine.diagnostics.benchmark.systems import SERVED
+from infill_engine.diagnostics.benchmark.statistics import Estimate, mean, mean_of, median, paired_difference
+from infill_engine.diagnostics.benchmark.systems import SERVED, Setting
 
 Value = Callable[[Record], float]
 GRACE_MS = 20.0  # on the way back to the editor
-ANSWERED = ("model", "typed-through")  # ways in which the server serves candidates; the others are refusals
 
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """The answers of one way of decoding under one setting. `budget_ms` is None if the passes were limited instead."""
+    """The answers of one way of decoding under one setting."""
 
     model: str
     way: str
-    candidates: int
-    budget_ms: float | None
+    setting: Setting
     problems: int
     first: Estimate
     any: Estimate
     ms: float  # median
-    p90_ms: float
-    inside: float | None  # share within the budget
+    inside: float  # share within the budget
 
 
 @dataclass(frozen=True, slots=True)
-class Duel:
-    """The product against another way of decoding the same problems: differences are the product's minus the other's.
+class Comparison:
+    """The product against the same weights from left to right: differences are the product's minus the baseline's.
 
-    `ms_ratio` is the other's median time over the product's.
+    `ms_ratio` is the baseline's median time over the product's.
     """
 
     model: str
-    other: str
-    candidates: int
-    budget_ms: float | None
+    setting: Setting
     problems: int
     first: Estimate
     any: Estimate
-    ms: Estimate
     ms_ratio: float
 
 
 def typing_ms(results: Results) -> list[float]:
     """Return the times from a request to its candidates while someone types, in ms."""
-    return [line["ms"] for line in results.of("keystroke", loop="closed") if line["served"] in ANSWERED]
+    return [line["ms"] for line in results.of("keystroke")]
 
 
-def qualities(results: Results, suite: str = QUALITY) -> list[Quality]:
-    """Return one for each model, way and budget; several turns of a problem count as their mean."""
-    groups: dict[tuple[str, str, int, float | None], list[Record]] = defaultdict(list)
-    for line in results.of("answer", suite=suite, most_passes=None):
-        groups[line["model"], line["way"], line["candidates"], line["budget_ms"]].append(line)
-    return [
-        Quality(
-            *key,
-            problems=len({line["problem"] for line in lines}),
-            first=mean_of(list(by_problem(lines, first_is_right).values())),
-            any=mean_of(list(by_problem(lines, any_is_right).values())),
-            ms=median([line["ms"] for line in lines]),
-            p90_ms=percentile([line["ms"] for line in lines], 0.9),
-            inside=None if key[3] is None else inside(lines, key[3]),
-        )
-        for key, lines in groups.items()
-    ]
+def answers(results: Results) -> dict[tuple[str, str, Setting], list[Record]]:
+    """Return the answers by model, way of decoding and setting."""
+    found: dict[tuple[str, str, Setting], list[Record]] = {}
+    for line in results.of("answer"):
+        key = line["model"], line["way"], Setting(line["candidates"], line["budget_ms"])
+        found.setdefault(key, []).append(line)
+    return found
 
 
-def duels(results: Results) -> list[Duel]:
-    """Return the product against every other way, by setting, paired by problem."""
-    groups: dict[tuple[str, int, float | None], dict[str, list[Record]]] = defaultdict(lambda: defaultdict(list))
-    for line in results.of("answer", suite=FIGHT):
-        groups[line["model"], line["candidates"], line["budget_ms"]][line["way"]].append(line)
+def qualities(results: Results) -> list[Quality]:
+    """Return one for each model, way and setting."""
+    return [quality(*key, lines) for key, lines in answers(results).items()]
+
+
+def quality(model: str, way: str, setting: Setting, lines: Sequence[Record]) -> Quality:
+    """Return the quality of some answers."""
+    first, any_of_them = (mean_of([value(line) for line in lines]) for value in (first_is_right, any_is_right))
+    ms = median([line["ms"] for line in lines])
+    return Quality(model, way, setting, len(lines), first, any_of_them, ms, inside(lines, setting.budget_ms))
+
+
+def comparisons(results: Results) -> list[Comparison]:
+    """Return the product against the baseline, by model and setting, paired by problem."""
+    known = answers(results)
     found = []
-    for (model, candidates, budget_ms), ways in groups.items():
-        served = ways.pop(SERVED, [])
-        for way, lines in ways.items() if served else ():
-            found.append(
-                Duel(
-                    model,
-                    way,
-                    candidates,
-                    budget_ms,
-                    len(set(by_problem(served, _ms)) & set(by_problem(lines, _ms))),
-                    paired(lines, served, first_is_right),
-                    paired(lines, served, any_is_right),
-                    paired(lines, served, _ms),
-                    median([line["ms"] for line in lines]) / max(0.01, median([line["ms"] for line in served])),
-                )
-            )
+    for (model, way, setting), served in known.items():
+        baseline = known.get((model, LEFT_TO_RIGHT, setting))
+        if way == SERVED and baseline:
+            first, any_of_them = (paired(baseline, served, value) for value in (first_is_right, any_is_right))
+            of_baseline, own = (median([line["ms"] for line in lines]) for lines in (baseline, served))
+            pairs = min(len(served), len(baseline))
+            found.append(Comparison(model, setting, pairs, first, any_of_them, of_baseline / max(0.01, own)))
     return found
 
 
@@ -124,11 +101,8 @@ def inside(lines: Sequence[Record], budget_ms: float) -> float:
 
 
 def by_problem(lines: Iterable[Record], value: Value) -> dict[str, float]:
-    """Return the mean of a value for each problem."""
-    found: dict[str, list[float]] = defaultdict(list)
-    for line in lines:
-        found[line["problem"]].append(value(line))
-    return {problem: mean(values) for problem, values in found.items()}
+    """Return a value for each problem."""
+    return {line["problem"]: value(line) for line in lines}
 
 
 def paired(first: Sequence[Record], second: Sequence[Record], value: Value) -> Estimate:
@@ -139,9 +113,5 @@ def paired(first: Sequence[Record], second: Sequence[Record], value: Value) -> E
 
 
 def is_in_time(line: Record) -> bool:
-    """Return whether an answer came within its budget, or had none."""
-    return line["budget_ms"] is None or line["ms"] <= line["budget_ms"] + GRACE_MS
-
-
-def _ms(line: Record) -> float:
-    return float(line["ms"])
+    """Return whether an answer came within its budget."""
+    return bool(line["ms"] <= line["budget_ms"] + GRACE_MS)

@@ -1,6 +1,5 @@
 """Left-to-right beam search by the trunk, with the same prompt and weights as the product and without retrieval."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,7 +7,7 @@ from infill_engine.budget.deadline import Deadline, FinishMargin, now, since
 from infill_engine.budget.work import Budget, Costs, Phase, Work, finished
 from infill_engine.context.hole import hole_at
 from infill_engine.diagnostics.benchmark.problems.problem_files import Problem
-from infill_engine.diagnostics.benchmark.systems import Answered, RecordedCosts, Setting, recorded
+from infill_engine.diagnostics.benchmark.systems import Answered, Setting
 from infill_engine.engine.engine import Engine
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.ranking.cleanup import clean
@@ -83,11 +82,9 @@ class LeftToRight:
         assert isinstance(sampler, TreeSampler)
         model = sampler.model
         read_before_the_line(model, request)
-        own = RecordedCosts(Costs().phases | {Phase.PASS: recorded(self.engine).phases[Phase.PASS]})
-        own.restart(setting.passes)
-        began, cpu = now(), time.process_time()
+        own = Costs(Costs().phases | {Phase.PASS: sampler.costs.phases[Phase.PASS]})
+        began = now()
         budget = Budget(Deadline.after_ms(setting.budget_ms), own, FinishMargin(MARGIN_MS))
         hole = hole_at(request.prefix, request.suffix, request.language)
         found = distinct(write_left_to_right(model, request, hole, setting.candidates, budget), request, hole)
-        ms, cpu_ms = since(began), 1000 * (time.process_time() - cpu)
-        return Answered(tuple(found), ms, cpu_ms, tuple(own.pass_ms))
+        return Answered(tuple(found), since(began))

@@ -3,10 +3,9 @@
 from html import escape
 from pathlib import Path
 
-from infill_engine.diagnostics.benchmark.figures import Duel, Quality, duels, qualities, typing_ms
-from infill_engine.diagnostics.benchmark.plan import FIGHT, USUAL_MS
+from infill_engine.diagnostics.benchmark.figures import comparisons, qualities, typing_ms
 from infill_engine.diagnostics.benchmark.results import Results
-from infill_engine.diagnostics.benchmark.statistics import Estimate, mean, median, percentile
+from infill_engine.diagnostics.benchmark.statistics import Estimate, mean, percentile
 from infill_engine.diagnostics.benchmark.verdict import Verdict
 
 PAGE = "report.html"
@@ -34,8 +33,8 @@ def page(results: Results, verdict: Verdict | None) -> str:
         _verdict(verdict),
         _doubts(results),
         _typing(results),
-        _fight(results),
-        _by_budget(results),
+        _quality(results),
+        _against_baseline(results),
         _not_measured(results),
     ]
     return (
@@ -50,9 +49,8 @@ def not_measured(results: Results) -> list[str]:
     """Return what was not measured and why, a sentence for each reason."""
     reasons: dict[str, list[str]] = {}
     for line in results.of("missing"):
-        if line["what"] not in results.finished:
-            reasons.setdefault(line["why"], []).append(line["what"])
-    return [f"{', '.join(dict.fromkeys(what))}: {why}" for why, what in reasons.items()]
+        reasons.setdefault(line["why"], []).append(line["what"])
+    return [f"{', '.join(what)}: {why}" for why, what in reasons.items()]
 
 
 def _verdict(verdict: Verdict | None) -> str:
@@ -67,74 +65,54 @@ def _doubts(results: Results) -> str:
 
 
 def _typing(results: Results) -> str:
-    times, starts = typing_ms(results), results.of("start")
+    times = typing_ms(results)
     if not times:
         return ""
-    budget = results.of("keystroke")[0]["budget_ms"]
+    (start,) = results.of("start")
+    budget = start["budget_ms"]
     row = [str(len(times)), *(f"{percentile(times, share):.0f}" for share in (0.5, 0.9, 0.99))]
     row.append(f"{mean([time <= budget for time in times]):.1%}")
-    ready = (
-        f" The server is ready after {median([line['ready_ms'] for line in starts]) / 1000:.1f} s." if starts else ""
-    )
     text = (
         "From a request to its candidates, over the server's own pipes. Each request is sent with its keystroke, and "
-        f"the next key is pressed when the answer is there.{ready}"
+        f"the next key is pressed when the answer is there. The server is ready after {start['ready_ms'] / 1000:.1f} s."
     )
     headings = ("answers", "p50 ms", "p90 ms", "p99 ms", f"within {budget:.0f} ms")
     return _section("Latency while typing", text, _table(headings, [tuple(row)]))
 
 
-def _fight(results: Results) -> str:
-    known = qualities(results, FIGHT)
-    if len({each.way for each in known}) < 2:
-        return ""
-    usual = [each for each in known if each.budget_ms == USUAL_MS]
-    ways: Rows = [
-        (f"{each.way}, {_counted(each.candidates)}", *_figures_of(each))
-        for each in sorted(usual, key=lambda each: (-each.candidates, each.way != "served", each.way))
-    ]
-    differences: Rows = [
-        (
-            f"{duel.other}, {duel.candidates} in {duel.budget_ms or 0:.0f} ms",
-            _points(duel.first),
-            _points(duel.any),
-            f"{duel.ms.value:+.0f} ({duel.ms.low:+.0f} to {duel.ms.high:+.0f})",
-            _who_is_ahead(duel),
-        )
-        for duel in duels(results)
-    ]
-    text = (
-        "The same problems, prompts, weights, precision and device, in turn. Differences are paired by problem; in "
-        "brackets 95 % intervals."
-    )
-    headings = ("way of decoding", "right first", "right among all", "median ms", "p90 ms", "in budget")
-    against = ("product minus …", "points first", "points among all", "ms", "ahead")
-    return _section("The fair fight", text, _table(headings, ways), _table(against, differences))
-
-
-def _by_budget(results: Results) -> str:
-    known = [each for each in qualities(results) if each.budget_ms is not None]
-    if not known:
-        return ""
-    known.sort(key=lambda each: (each.model, each.budget_ms, each.candidates))
+def _quality(results: Results) -> str:
+    known = sorted(qualities(results), key=lambda each: (each.model, each.setting.budget_ms, each.setting.candidates))
     rows: Rows = [
-        (f"{each.model}, {each.candidates} in {each.budget_ms:.0f} ms", str(each.problems), *_figures_of(each))
+        (
+            f"{each.model}, {each.way}, {each.setting}",
+            str(each.problems),
+            _share(each.first),
+            _share(each.any),
+            f"{each.ms:.0f}",
+            f"{each.inside:.0%}",
+        )
         for each in known
     ]
     text = (
         "A text is right if it is the original one or if the completed program passes its tests. JSON has to parse, "
-        "and an SQL query has to give the original's rows. A text that comes too late is none."
+        "and an SQL query has to give the original's rows. A text that comes too late is none. In brackets are 95 % "
+        "intervals."
     )
-    headings = (
-        "candidates in budget",
-        "problems",
-        "right first",
-        "right among all",
-        "median ms",
-        "p90 ms",
-        "in budget",
+    headings = ("candidates in budget", "problems", "right first", "right among all", "median ms", "in budget")
+    return _section("Quality by budget", text, _table(headings, rows)) if rows else ""
+
+
+def _against_baseline(results: Results) -> str:
+    rows: Rows = [
+        (f"{each.model}, {each.setting}", _points(each.first), _points(each.any), f"{each.ms_ratio:.2f}")
+        for each in comparisons(results)
+    ]
+    text = (
+        "The same problems, prompts, weights, precision and device, in turn. Differences are the product's minus those "
+        "of left to right, paired by problem."
     )
-    return _section("Quality by budget", text, _table(headings, rows))
+    headings = ("candidates in budget", "points first", "points among all", "times as long from left to right")
+    return _section("Against left to right", text, _table(headings, rows)) if rows else ""
 
 
 def _not_measured(results: Results) -> str:
@@ -156,15 +134,6 @@ def _table(headings: tuple[str, ...], rows: Rows) -> str:
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def _figures_of(each: Quality) -> tuple[str, ...]:
-    inside = "–" if each.inside is None else f"{each.inside:.0%}"
-    return _share(each.first), _share(each.any), f"{each.ms:.0f}", f"{each.p90_ms:.0f}", inside
-
-
-def _counted(candidates: int) -> str:
-    return f"{candidates} candidate{'s' * (candidates > 1)}"
-
-
 def _share(estimate: Estimate) -> str:
     return f"{estimate.value:.0%} ({estimate.low:.0%}–{estimate.high:.0%})"
 
@@ -172,9 +141,3 @@ def _share(estimate: Estimate) -> str:
 def _points(estimate: Estimate) -> str:
     value, low, high = (100 * each for each in (estimate.value, estimate.low, estimate.high))
     return f"{value:+.0f} ({low:+.0f} to {high:+.0f})"
-
-
-def _who_is_ahead(duel: Duel) -> str:
-    if not duel.first.is_significant:
-        return "–"
-    return "product" if duel.first.value > 0 else duel.other

@@ -6,29 +6,27 @@ time. The probability that counts as significant is divided by the number of oth
 better if its score is: half for being right first, half for being right among all candidates.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from infill_engine.diagnostics.benchmark.figures import (
-    Duel,
+    Comparison,
+    answers,
     any_is_right,
-    by_problem,
-    duels,
+    comparisons,
     first_is_right,
     inside,
     paired,
+    quality,
     typing_ms,
 )
-from infill_engine.diagnostics.benchmark.left_to_right import LEFT_TO_RIGHT
-from infill_engine.diagnostics.benchmark.plan import QUALITY, USUAL_CANDIDATES, USUAL_MS
 from infill_engine.diagnostics.benchmark.results import Record, Results
-from infill_engine.diagnostics.benchmark.statistics import SIGNIFICANT, Estimate, mean, mean_of, median
+from infill_engine.diagnostics.benchmark.running import USUAL
+from infill_engine.diagnostics.benchmark.statistics import SIGNIFICANT, Estimate, mean, median
+from infill_engine.diagnostics.benchmark.systems import SERVED, Setting
 
 SLOWEST_MS = 300.0  # a longer budget is not recommended for typing, whatever it brings
 IN_TIME = 0.95  # share of the answers inside the budget that a setting needs
 
-Setting = tuple[float, int]  # budget in ms, candidates
-Answers = dict[Setting, list[Record]]
 Choice = tuple[str, Setting]
 
 
@@ -50,32 +48,34 @@ class Verdict:
 
 def judge(results: Results) -> Verdict | None:
     """Return the verdict on a run; None if no model was measured with the usual setting."""
-    models = {model: found for model in results.header["models"] if (found := _answers(results, model))}
-    usual = {model: found[USUAL_MS, USUAL_CANDIDATES] for model, found in models.items() if _has_usual(found)}
-    if not usual:
+    known = {
+        (model, setting): lines
+        for (model, way, setting), lines in answers(results).items()
+        if way == SERVED and setting.budget_ms <= SLOWEST_MS
+    }
+    usual = next(((model, USUAL) for model in results.header["models"] if (model, USUAL) in known), None)
+    if usual is None:
         return None
-    own = next(iter(usual))
-    (model, setting), gain = _choice(own, models)
-    lines = models[model][setting]
-    first = mean_of(list(by_problem(lines, first_is_right).values()))
+    (model, setting), gain = _choice(usual, known)
+    found = quality(model, SERVED, setting, known[model, setting])
     numbers = {
-        "problems": len(lines),
-        "right_first": round(first.value, 4),
-        "right_first_low": round(first.low, 4),
-        "right_first_high": round(first.high, 4),
-        "right_among_all": round(mean([any_is_right(line) for line in lines]), 4),
-        "median_ms": round(median([line["ms"] for line in lines]), 1),
-        "inside_budget": round(inside(lines, setting[0]), 4),
+        "problems": found.problems,
+        "right_first": round(found.first.value, 4),
+        "right_first_low": round(found.first.low, 4),
+        "right_first_high": round(found.first.high, 4),
+        "right_among_all": round(found.any.value, 4),
+        "median_ms": round(found.ms, 1),
+        "inside_budget": round(found.inside, 4),
     }
     typed = typing_ms(results)
     if typed and model == results.header["models"][0]:
         numbers |= {"typing_p50_ms": round(median(typed), 1)}
-        numbers |= {"typing_inside_budget": round(mean([time <= setting[0] for time in typed]), 4)}
+        numbers |= {"typing_inside_budget": round(mean([time <= setting.budget_ms for time in typed]), 4)}
     if gain is not None:
         numbers |= {"gain": round(gain.value, 4), "gain_low": round(gain.low, 4), "gain_high": round(gain.high, 4)}
         numbers |= {"gain_p": round(gain.p, 5)}
-    sentences = _recommendation(model, setting, numbers), _comparison(duels(results), model, setting[1])
-    return Verdict(model, int(setting[0]), setting[1], sentences, numbers)
+    sentences = _recommendation(model, setting, numbers), _against_baseline(comparisons(results), model, setting)
+    return Verdict(model, int(setting.budget_ms), setting.candidates, sentences, numbers)
 
 
 def score(line: Record) -> float:
@@ -83,40 +83,24 @@ def score(line: Record) -> float:
     return (first_is_right(line) + any_is_right(line)) / 2
 
 
-def _answers(results: Results, model: str) -> Answers:
-    found: Answers = {}
-    for line in results.of("answer", suite=QUALITY, model=model):
-        if line["budget_ms"] is not None and line["budget_ms"] <= SLOWEST_MS:
-            found.setdefault((line["budget_ms"], line["candidates"]), []).append(line)
-    return found
-
-
-def _has_usual(found: Answers) -> bool:
-    return (USUAL_MS, USUAL_CANDIDATES) in found
-
-
-def _choice(own: str, models: dict[str, Answers]) -> tuple[Choice, Estimate | None]:
+def _choice(usual: Choice, known: dict[Choice, list[Record]]) -> tuple[Choice, Estimate | None]:
     """Return the engine's own choice, or the one furthest ahead of it among those significantly ahead, with its gain.
 
     If the own choice is late, the others that are in time are weighed by their scores alone.
     """
-    usual = own, (USUAL_MS, USUAL_CANDIDATES)
-    lines = models[own][usual[1]]
-    timely = {
-        (model, setting): found
-        for model, settings in models.items()
-        for setting, found in settings.items()
-        if (model, setting) != usual and inside(found, setting[0]) >= IN_TIME
+    lines = known[usual]
+    gains = {
+        choice: paired(lines, found, score)
+        for choice, found in known.items()
+        if choice != usual and inside(found, choice[1].budget_ms) >= IN_TIME
     }
-    gains = {choice: paired(lines, found, score) for choice, found in timely.items()}
-    if inside(lines, USUAL_MS) >= IN_TIME:
+    if inside(lines, USUAL.budget_ms) >= IN_TIME:
         gains = {choice: gain for choice, gain in gains.items() if gain.p < SIGNIFICANT / len(gains) and gain.value > 0}
     best = max(gains, key=lambda choice: gains[choice].value, default=usual)
     return best, gains.get(best)
 
 
 def _recommendation(model: str, setting: Setting, numbers: dict[str, float]) -> str:
-    budget_ms, candidates = setting
     typing = ""
     if "typing_p50_ms" in numbers:
         typing = (
@@ -124,23 +108,23 @@ def _recommendation(model: str, setting: Setting, numbers: dict[str, float]) -> 
             f"{numbers['typing_inside_budget']:.1%} within the budget"
         )
     return (
-        f"Use the model {model} with {budget_ms:.0f} ms and {candidates} candidate{'s' * (candidates > 1)}: its first "
+        f"Use the model {model} with {setting.budget_ms:.0f} ms and {setting.candidates} "
+        f"candidate{'s' * (setting.candidates > 1)}: its first "
         f"text is right for {numbers['right_first']:.0%} of {numbers['problems']} problems "
         f"({numbers['right_first_low']:.0%} to {numbers['right_first_high']:.0%}), one of all for "
         f"{numbers['right_among_all']:.0%}{typing}."
     )
 
 
-def _comparison(known: Sequence[Duel], model: str, candidates: int) -> str:
-    same = [each for each in known if (each.model, each.other, each.budget_ms) == (model, LEFT_TO_RIGHT, USUAL_MS)]
-    if not same:
+def _against_baseline(known: list[Comparison], model: str, setting: Setting) -> str:
+    found = next((each for each in known if (each.model, each.setting) == (model, setting)), None)
+    if found is None:
         return "The same weights were not measured from left to right."
-    duel = max(same, key=lambda each: (each.candidates == candidates, each.candidates))
-    points, low, high = (100 * value for value in (duel.first.value, duel.first.low, duel.first.high))
+    points, low, high = (100 * value for value in (found.first.value, found.first.low, found.first.high))
     ahead = "better" if points > 0 else "worse"
-    sure = f"significantly {ahead}" if duel.first.is_significant else "neither significantly better nor worse"
+    sure = f"significantly {ahead}" if found.first.is_significant else "neither significantly better nor worse"
     return (
-        f"Against the same weights from left to right in {duel.budget_ms:.0f} ms, the product's first texts are {sure} "
-        f"({points:+.0f} points, {low:+.0f} to {high:+.0f}, on {duel.problems} problems), and left to right takes "
-        f"{duel.ms_ratio:.2f} times as long."
+        f"Against the same weights from left to right in {setting.budget_ms:.0f} ms, the product's first texts are "
+        f"{sure} ({points:+.0f} points, {low:+.0f} to {high:+.0f}, on {found.problems} problems), and left to right "
+        f"takes {found.ms_ratio:.2f} times as long."
     )

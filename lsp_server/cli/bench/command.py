@@ -1,14 +1,12 @@
 """`infill-ls bench`: measures this machine, reports what it found, and sets what it recommends if asked to.
 
-Every measurement is on disk before the next one begins. An interrupted run goes on if it is started again with the same
---out.
+Every measurement is on disk before the next one begins. A run that is interrupted reports what it has.
 """
 
 import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -29,9 +27,7 @@ if TYPE_CHECKING:
     from infill_engine.diagnostics.benchmark.results import Results
     from infill_engine.diagnostics.benchmark.running import Run, Unit
     from infill_engine.diagnostics.benchmark.verdict import Verdict
-    from infill_engine.engine.engine import Engine
 
-NO_FIGHT = "none of these models can be decoded from left to right; name the default model with --model"
 LEAST_PACES = 3  # units that must have been measured before the rest is planned by their pace
 
 
@@ -58,11 +54,11 @@ def _models(options: argparse.Namespace) -> tuple[str, ...]:
 
 
 def begin(options: argparse.Namespace, models: tuple[str, ...]) -> "Run":
-    """Return a run into `options.out`, or the one there, which goes on. Raises InputError."""
+    """Return a run whose results go to `options.out`. Raises InputError."""
     from infill_engine.diagnostics.benchmark.machine import describe_machine, describe_software, doubts
     from infill_engine.diagnostics.benchmark.problems.execution import has_no_network
     from infill_engine.diagnostics.benchmark.problems.problem_files import digest, load_problems
-    from infill_engine.diagnostics.benchmark.results import create_or_resume
+    from infill_engine.diagnostics.benchmark.results import create
     from infill_engine.diagnostics.benchmark.running import Run
 
     problems = load_problems([Path(path) for path in options.problems] if options.problems else None)
@@ -70,7 +66,6 @@ def begin(options: argparse.Namespace, models: tuple[str, ...]) -> "Run":
         **describe_software(),
         "suite": options.suite,
         "models": list(models),
-        "seed": options.seed,
         "device": options.device,
         "precision": options.precision,
         "problems": digest(problems),
@@ -79,72 +74,52 @@ def begin(options: argparse.Namespace, models: tuple[str, ...]) -> "Run":
         "began": time.strftime("%Y-%m-%d %H:%M:%S%z"),
     }
     folder = Path(options.out or time.strftime("infill-bench-%Y%m%d-%H%M%S")).expanduser()
-    results = create_or_resume(folder, header)
+    results = create(folder, header)
     for sentence in doubts():
         results.add("doubt", sentence=sentence)
-    return Run(models, problems, results, partial(_load, options.device, ModelSettings(dtype=options.precision)))
-
-
-def _load(device: str, model_settings: ModelSettings, model: str, settings: EngineSettings) -> "Engine":
-    return load_local(model, device, EngineSettings(settings.sampler, model_settings, settings.budget_ms))
+    settings = EngineSettings(model=ModelSettings(dtype=options.precision))
+    return Run(models, problems, results, partial(load_local, device=options.device, settings=settings))
 
 
 def _units(made: "Run", options: argparse.Namespace) -> "tuple[list[Unit], float]":
     """Return all units in order, and the seconds that they may take together."""
-    from infill_engine.diagnostics.benchmark.plan import PLANS
-    from infill_engine.diagnostics.benchmark.running import is_trunk, units_of
-    from lsp_server.cli.bench.typing import typing_units
+    from infill_engine.diagnostics.benchmark.running import PLANS, quality_units
+    from lsp_server.cli.bench.typing import typing_unit
 
-    plan, wanted, usual = PLANS[options.suite], set(options.only or BENCH_PARTS), ServerSettings()
+    plan, wanted, usual = PLANS[options.suite], options.only or BENCH_PARTS, ServerSettings()
     settings = {"model": made.models[0], "budgetMs": usual.budget_ms, "candidates": usual.candidates}
     settings |= {"device": options.device, "precision": options.precision}
-    units: list[Unit] = []
-    if "typing" in wanted:
-        units += typing_units(made.results, plan.keystrokes, settings, options.seed)
-    if "quality" in wanted:
-        units += units_of(made, plan.quality)
-    if "fight" in wanted:
-        units += units_of(made, plan.fights)
-        if not any(map(is_trunk, made.models)):
-            made.results.missing("fight", NO_FIGHT)
-    return units, plan.most_seconds
+    typing = [typing_unit(made.results, plan.keystrokes, settings)] if "typing" in wanted else []
+    quality = quality_units(made, plan) if "quality" in wanted else []
+    return [*typing, *quality], plan.most_seconds
 
 
 def measure(results: "Results", units: "list[Unit]", most_seconds: float) -> bool:
-    """Measure all units that have not been measured yet. Return whether the user interrupted this.
+    """Measure all units, each after a line about the progress. Return whether the user interrupted this.
 
     A unit that would probably end after `most_seconds` is left out; 0 means no limit.
     """
-    units = [unit for unit in units if unit.key not in results.finished]
+    console, total, planned = console_of(sys.stderr), sum(unit.seconds for unit in units), 0.0
     began, paces = time.monotonic(), list[float]()  # how much longer than expected each unit took
     try:
-        for unit in _shown(units):
+        for unit in units:
+            console.print(f"{planned / total:4.0%}  {unit.name}", soft_wrap=True)
+            planned += unit.seconds
             spent = time.monotonic() - began
             # The first units load models, which says nothing about the others.
             pace = max(1.0, median(paces)) if len(paces) >= LEAST_PACES else 1.0
             if most_seconds and spent + pace * unit.seconds > most_seconds:
-                results.missing(unit.key, f"it did not fit into {most_seconds:.0f} seconds")
+                results.missing(unit.name, f"it did not fit into {most_seconds:.0f} seconds")
                 continue
-            results.begin(unit.key)
             try:
                 unit.run()
-                results.finish()
             except InfillError as error:
-                results.missing(unit.key, str(error))
+                results.missing(unit.name, str(error))
             paces.append((time.monotonic() - began - spent) / unit.seconds)
     except KeyboardInterrupt:
         results.missing("the rest", "the run was interrupted")
         return True
     return False
-
-
-def _shown(units: "list[Unit]") -> "Iterator[Unit]":
-    """Yield the units, each after a line about the progress."""
-    console, total, done = console_of(sys.stderr), sum(unit.seconds for unit in units), 0.0
-    for unit in units:
-        console.print(f"{done / total:4.0%}  {unit.key}", soft_wrap=True)
-        yield unit
-        done += unit.seconds
 
 
 def _conclude(results: "Results", options: argparse.Namespace, *, interrupted: bool) -> int:
@@ -177,8 +152,6 @@ def _conclude(results: "Results", options: argparse.Namespace, *, interrupted: b
         sentences.append(f"Report: {page}")
         if applied is not None:
             sentences.append(f"Written to {applied}. Restart the editor's server to use it.")
-        if interrupted:
-            sentences.append(f"Interrupted. To go on: infill-ls bench --suite {options.suite} --out {page.parent}")
         console_of(sys.stdout).print("\n".join(sentences), soft_wrap=True)
     if interrupted:
         return INTERRUPTED

@@ -7,6 +7,7 @@ import random
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -32,25 +33,22 @@ PACKAGES = Path(__file__).parents[3]  # the folder that lsp_server lies in
 Stroke = tuple[int, int, str]  # row, column and character; "" removes everything right of the place
 
 
-def typing_units(results: Results, keystrokes: int, settings: Mapping[str, Any], seed: int) -> list[Unit]:
+def typing_unit(results: Results, keystrokes: int, settings: Mapping[str, Any]) -> Unit:
     """Return the unit in which a server with these initialization options is started and typed at."""
     seconds = LOAD_SECONDS + STROKE_SECONDS * keystrokes
-    unit = Unit(f"typing {settings['model']}", seconds, lambda: _type_at_server(results, keystrokes, settings, seed))
-    return [unit]
+    return Unit(f"typing {settings['model']}", seconds, lambda: _type_at_server(results, keystrokes, settings))
 
 
-def _type_at_server(results: Results, keystrokes: int, settings: Mapping[str, Any], seed: int) -> None:
+def _type_at_server(results: Results, keystrokes: int, settings: Mapping[str, Any]) -> None:
     with _folders() as own:
         try:
-            asyncio.run(asyncio.wait_for(_measure(results, keystrokes, settings, seed, own), 10 * WAIT_SECONDS))
+            asyncio.run(asyncio.wait_for(_measure(results, keystrokes, settings, own), 10 * WAIT_SECONDS))
         except (TimeoutError, RuntimeError) as error:
             raise WorkerError(f"the server did not answer ({error}); run `infill-ls doctor`") from error
 
 
-async def _measure(
-    results: Results, keystrokes: int, settings: Mapping[str, Any], seed: int, own: Mapping[str, str]
-) -> None:
-    about = {"model": settings["model"], "budget_ms": settings["budgetMs"], "wanted": settings["candidates"]}
+async def _measure(results: Results, keystrokes: int, settings: Mapping[str, Any], own: Mapping[str, str]) -> None:
+    about = {"model": settings["model"], "budget_ms": settings["budgetMs"], "candidates": settings["candidates"]}
     client, loaded = LanguageClient("infill-ls bench", "1"), asyncio.get_running_loop().create_future()
     lines = TYPED.read_text(encoding="utf-8").splitlines()
 
@@ -72,7 +70,7 @@ async def _measure(
     client.text_document_did_open(types.DidOpenTextDocumentParams(document))
     await asyncio.sleep(SETTLE_SECONDS)
     shown: list[str] = []
-    for version, (row, column, letter) in enumerate(_strokes(lines, keystrokes, random.Random(seed)), 1):
+    for version, (row, column, letter) in enumerate(islice(_strokes(lines), keystrokes), 1):
         _change(client, version, row, column, letter)
         if not letter:
             shown = []
@@ -88,28 +86,25 @@ async def _measure(
         ms = round(1000 * (perf_counter() - began), 3)
         items = found.items if isinstance(found, types.InlineCompletionList) else found or ()
         texts = [str(item.insert_text) for item in items]
-        typed_through = bool(texts) and all(letter + text in shown for text in texts)
-        served = "cancelled" if found is None else "typed-through" if typed_through else "model"
-        results.add("keystroke", loop="closed", lines=len(lines), ms=ms, served=served, **about)
+        if found is not None:
+            typed_through = bool(texts) and all(letter + text in shown for text in texts)
+            results.add("keystroke", ms=ms, typed_through=typed_through, **about)
         shown = texts
     await client.shutdown_async(None)
     client.exit(None)
     await client.stop()  # type: ignore[no-untyped-call]
 
 
-def _strokes(lines: list[str], most: int, rng: random.Random) -> Iterator[Stroke]:
-    """Yield what is typed: the ends of lines are removed and written again, in random order."""
+def _strokes(lines: list[str]) -> Iterator[Stroke]:
+    """Yield what is typed: the ends of lines are removed and written again, always in the same random order."""
+    rng = random.Random(0)
     rows = [row for row, line in enumerate(lines) if len(line.strip()) > 8]
     rng.shuffle(rows)
-    typed = 0
     for row in rows:
         line = lines[row]
         start = rng.randrange(len(line) - len(line.lstrip()), len(line) - 4)
         yield row, start, ""
         for column in range(start, len(line)):
-            if typed == most:
-                return
-            typed += 1
             yield row, column, line[column]
 
 

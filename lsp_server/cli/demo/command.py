@@ -8,24 +8,21 @@ from importlib.resources import files
 from rich.console import Console
 from rich.text import Text
 
-from infill_engine.budget.deadline import Deadline, now
 from infill_engine.engine.remote.address import is_remote
 from infill_engine.errors import InputError
 from infill_engine.types import Answer, Reason
+from lsp_server.cli.answers import print_answer, print_reason
 from lsp_server.cli.asking import Asked, ask, load_engine_for
 from lsp_server.cli.demo.canvas_player import CanvasPlayer
-from lsp_server.cli.demo.editor_lines import editor_lines
 from lsp_server.cli.escapes import visible
 from lsp_server.cli.place import NamedPlace, Opened, open_at, open_text
-from lsp_server.cli.terminal import console_of, print_answer, print_reason, say
+from lsp_server.cli.terminal import console_of
 from lsp_server.protocol.positions import line_content
 from lsp_server.settings.schema import ServerSettings
-from lsp_server.suggestions.request import build_context
 
 EXAMPLE = "example.py"
 HOLE_LINE = "        writer.writerow((entry.day.isoformat(), entry.payee, entry.amount, entry.category))\n"
 HOLE_TEXT = "entry.amount"
-MOST_READING_MS = 60_000
 LINES_ABOVE, LINES_BELOW = 4, 3
 
 
@@ -40,29 +37,22 @@ def run(options: argparse.Namespace) -> int:
         named, expected = NamedPlace.parse(options.place), None
         found = open_at(named)
         if isinstance(found, Reason):
-            print_reason(Asked(Answer(reason=found), options.budget_ms, 0.0, options.model), named, sys.stdout)
+            print_reason(Asked(Answer(reason=found), options.budget_ms, 0.0, options.model), named)
             return 0
         opened = found
     _print_hole(console, named, opened)
-    began = now()
-    with say(f"loading the model {options.model}"):
-        engine = load_engine_for(options)
-        loaded = now()
-        engine.prefetch(build_context(opened.snapshot, opened.place, engine.window), Deadline.after_ms(MOST_READING_MS))
-        read = now()
-    player = CanvasPlayer()
-    asked = ask(engine, opened, ServerSettings(budget_ms=options.budget_ms), player.record)
+    engine, player = load_engine_for(options), CanvasPlayer()
+    asked = ask(engine, opened, ServerSettings(budget_ms=options.budget_ms), player.record, read_before=True)
     player.show(console)
     console.print()
-    print_answer(asked, named, opened, sys.stdout)
+    print_answer(asked, named, opened)
     if expected is not None:
         console.print(f"The author wrote: {expected}")
     console.print(
-        f"Before that the model was loaded, once, in {loaded - began:.1f} s, and both sides were read in\n"
-        f"{1000 * (read - loaded):.0f} ms. The server reads ahead too: when a file is opened, and while you type."
+        "Before that the model was loaded and both sides were read. The server reads ahead too: when a file is opened, "
+        "and while you type. README.md says how to use it in your editor.",
+        soft_wrap=True,
     )
-    console.print()
-    console.print(editor_lines(), soft_wrap=True)
     return 0
 
 

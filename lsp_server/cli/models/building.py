@@ -70,16 +70,22 @@ def build(file: Path | None, report: Report, *, download: bool) -> list[str]:
     return built
 
 
+def now_and_then(report: Report, seconds: float) -> Report:
+    """Return a report that is made at most once in so many seconds."""
+    due = 0.0
+
+    def reported(doing: str, share: float) -> None:
+        nonlocal due
+        if time.monotonic() >= due:
+            due = time.monotonic() + seconds
+            report(doing, share)
+
+    return reported
+
+
 def main() -> int:
     """Fetch and build. Return the exit status."""
-    told = 0.0
-
-    def report(doing: str, share: float) -> None:
-        nonlocal told
-        if time.monotonic() >= told:
-            told = time.monotonic() + LINE_SECONDS
-            _say(doing=doing, share=round(share, 4))
-
+    report = now_and_then(lambda doing, share: _say(doing=doing, share=round(share, 4)), LINE_SECONDS)
     try:
         present = intact_folder()
         built = [] if present else build(None, report, download=True)

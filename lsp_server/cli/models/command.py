@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from infill_engine.engine.remote.address import is_remote
@@ -161,17 +160,6 @@ def _bench(options: argparse.Namespace) -> int:
 
 def _tell_costs(costs: "list[Cost]", console: Console) -> None:
     for cost in costs:
-        if not cost.rows:
-            console.print(f"{cost.what}, {cost.tokens} tokens: {cost.ms:.1f} ms")
-        elif not cost.slots:
-            console.print(f"{cost.what}, {cost.rows} rows: {cost.ms:.1f} ms")
-    steps = {(cost.rows, cost.slots): cost.ms for cost in costs if cost.rows and cost.slots}
-    if not steps:
-        return
-    table = Table(box=None, pad_edge=False, header_style="dim", title="ms a step", title_justify="left")
-    table.add_column("candidates", justify="right")
-    for slots in sorted({slots for _, slots in steps}):
-        table.add_column(f"{slots} slots", justify="right")
-    for rows in sorted({rows for rows, _ in steps}):
-        table.add_row(str(rows), *(f"{steps[key]:.1f}" for key in sorted(steps) if key[0] == rows))
-    console.print(table)
+        size = f"{cost.rows} rows" if cost.rows else f"{cost.tokens} tokens"
+        slots = f" of {cost.slots} slots" if cost.slots else ""
+        console.print(f"{cost.what}, {size}{slots}: {cost.ms:.1f} ms")

@@ -8,9 +8,8 @@ import argparse
 import contextlib
 import json
 import sys
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -57,20 +56,10 @@ def _tell(options: argparse.Namespace, folder: Path, built: list[str], sentence:
 def _progress(console: Console) -> Iterator[Callable[[str, float], None]]:
     """Yield the progress callback: a bar in a terminal, an occasional line elsewhere."""
     if not console.is_terminal:
-        yield _Lines(console)
+        line = partial(console.print, soft_wrap=True)
+        yield building.now_and_then(lambda doing, share: line(f"{doing}: {share:.0%}"), LINE_SECONDS)
         return
     columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("", total=1.0)
         yield lambda doing, share: progress.update(task, completed=share, description=doing)
-
-
-@dataclass(slots=True)
-class _Lines:
-    console: Console
-    next_at: float = 0.0
-
-    def __call__(self, doing: str, share: float) -> None:
-        if time.monotonic() >= self.next_at:
-            self.next_at = time.monotonic() + LINE_SECONDS
-            self.console.print(f"{doing}: {share:.0%}", soft_wrap=True)

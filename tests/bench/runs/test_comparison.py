@@ -24,7 +24,7 @@ def passes(seed: int, factor: float = 1.0) -> Results:
 
 def answers(right: list[bool]) -> Results:
     results = empty()
-    add_answers(results, right, budget_ms=None, passes=6)
+    add_answers(results, right, way="6 passes", budget_ms=20_000.0)
     return results
 
 
@@ -84,9 +84,9 @@ def test_a_drift_of_one_percent_in_ten_generations_is_found() -> None:
     add_generations(drifting, 100, 0.001)
     before, after = drift(steady), drift(drifting)
     assert before is not None
-    assert not before.is_found
+    assert before.slower.p > 0.01
     assert after is not None
-    assert after.is_found
+    assert after.slower.p < 0.01
     assert after.slower.value == pytest.approx(0.1, abs=0.05)
     assert one(compare(steady, drifting)).what == "drift of a pass"
 
@@ -96,7 +96,7 @@ def test_a_drift_that_ends_with_each_process_is_none_of_all() -> None:
     add_generations(results, 100, 0.001, life=20, levels=(1.0, 1.0, 1.0, 1.1, 1.1))
     found = drift(results, recycled=True)
     assert found is not None
-    assert not found.is_found
+    assert found.slower.p > 0.01
     few = empty()
     add_generations(few, 40, 0.001, life=20)
     assert drift(few, recycled=True) is None
@@ -107,12 +107,10 @@ def test_other_machines_and_problems_are_doubtful() -> None:
     assert doubts(before, after) == []
     after.header |= {"problems": "xyz", "machine": {"processor": "other"}, "packages": {"torch": "2.0"}}
     after.add("doubt", sentence="This machine runs on battery.")
-    after.damaged = 2
     assert [sentence.split(":")[0] for sentence in doubts(before, after)] == [
         "The runs were made on different processors",
         "The runs used different versions of torch, which also computes what processor times are relative to.",
         "The runs have different problems",
-        "The second run",
         "The second run",
     ]
 

@@ -2,8 +2,6 @@
 
 import json
 import os
-import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +16,7 @@ from command_line import REPOSITORY, infill_ls, run_here
 
 from bench.replay.client import LspClient
 from infill_engine.diagnostics.benchmark import machine
-from infill_engine.diagnostics.benchmark.plan import PLANS
+from infill_engine.diagnostics.benchmark.running import PLANS
 from lsp_server.__main__ import main
 from lsp_server.cli.bench import typing
 
@@ -38,16 +36,6 @@ class Measured:
 
     folder: Path
     printed: str
-
-    def copied(self, name: str) -> Path:
-        """Return a copy of the run's results, in another subfolder."""
-        shutil.copytree(self.folder / "out", self.folder / name)
-        return self.folder / name / "results.jsonl"
-
-    def again(self, name: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        """Run the same command again, with results in a subfolder."""
-        arguments = (*ANSWERS, "--problems", PROBLEMS, "--out", name, *arguments)
-        return run_here(*arguments, folder=self.folder, script=SCRIPT)
 
 
 @pytest.fixture(autouse=True)
@@ -101,15 +89,10 @@ def _doctor(folder: Path) -> str:
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True).stdout
 
 
-def test_a_server_uses_what_was_applied(measured: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
-    state = measured.folder / "other"
-    monkeypatch.setenv("INFILL_STATE_DIR", str(state))
-    path = measured.copied("late")
-    path.write_text(re.sub(r'("budget_ms": 150.0.*?"ms": )[\d.]+', r"\g<1>999", path.read_text()))  # all of them late
-    applied = measured.again("late", "--apply")
-    assert applied.returncode == 0, applied.stderr
-    assert json.loads(applied.stdout)["verdict"]["budget_ms"] == 300
-
+def test_a_server_uses_what_was_applied(measured: Measured) -> None:
+    state = measured.folder / "state"
+    path = state / "settings.json"
+    path.write_text(path.read_text(encoding="utf-8").replace('"budgetMs": 150', '"budgetMs": 300'), encoding="utf-8")
     client = LspClient(state=state)
     try:
         client.initialize({})
@@ -123,16 +106,13 @@ def test_a_server_uses_what_was_applied(measured: Measured, monkeypatch: pytest.
         client.process.wait()
 
 
-def test_the_same_folder_again_measures_nothing_twice(measured: Measured) -> None:
-    results = measured.copied("same")
-    before = [line for line in lines(results) if line["record"] == "answer"]
-    assert before
-    again = measured.again("same")
-    assert again.returncode == 0, again.stderr
-    assert [line for line in lines(results) if line["record"] == "answer"] == before
-    other = measured.again("same", "--seed", "3")
-    assert other.returncode == 2
-    assert "seed" in other.stderr
+def test_results_are_not_mixed(measured: Measured) -> None:
+    results = measured.folder / "out" / "results.jsonl"
+    before = results.read_bytes()
+    again = run_here(*ANSWERS, "--problems", PROBLEMS, "--out", "out", folder=measured.folder, script=SCRIPT)
+    assert again.returncode == 2
+    assert "results.jsonl cannot be written (File exists); give another folder with --out" in again.stderr
+    assert results.read_bytes() == before
 
 
 def test_typing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,13 +121,13 @@ def test_typing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = run_here("bench", "--only", "typing", "--out", "out", folder=tmp_path, script=SCRIPT)
     assert done.returncode == 0, done.stderr
     strokes = [line for line in lines(tmp_path / "out" / "results.jsonl") if line["record"] == "keystroke"]
-    assert sum(line["served"] != "refused" for line in strokes) >= 30
-    assert {line["served"] for line in strokes} >= {"model"}
+    assert len(strokes) > 20
+    assert not all(line["typed_through"] for line in strokes)
     report = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "Latency while typing" in report
 
 
-def test_an_interrupted_run_says_how_it_goes_on(tmp_path: Path) -> None:
+def test_an_interrupted_run_reports_what_it_has(tmp_path: Path) -> None:
     script = tmp_path / "script.json"
     script.write_text(json.dumps(SCRIPT))
     command = [sys.executable, "-m", "lsp_server", "bench", "--only", "quality", "--out", "out"]
@@ -167,7 +147,7 @@ def test_an_interrupted_run_says_how_it_goes_on(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
-    assert "To go on: infill-ls bench --suite quick --out out" in out
+    assert "the rest: the run was interrupted" in out
     assert any(line["record"] == "answer" for line in lines(results))
     assert (tmp_path / "out" / "report.html").exists()
 

@@ -1,4 +1,4 @@
-"""`infill-ls doctor`: a real worker is started, asked and ended."""
+"""`infill-ls doctor`: a real engine is started, asked and ended."""
 
 import json
 from pathlib import Path
@@ -7,13 +7,14 @@ import pytest
 from command_line import infill_ls, run_here
 from msgspec.structs import replace
 
+from infill_engine.serving.protocol import State, Status
 from infill_engine.text.languages import language
 from infill_engine.text.languages.record import Grammar
-from lsp_server.cli.doctor import command as doctor
-from lsp_server.cli.doctor.command import Verdict
-from lsp_server.cli.doctor.worker_trial import Trial
+from lsp_server.__main__ import main
+from lsp_server.cli import doctor
+from lsp_server.cli.doctor import Trial, Verdict
 
-NAMES = ["python", "torch", "grammars", "device", "model", "worker", "completion"]
+NAMES = ["python", "grammars", "engine", "completion"]
 BUDGET = ("--budget-ms", "5000")
 
 
@@ -42,21 +43,24 @@ def test_lines_for_people(tmp_path: Path) -> None:
     assert last == "All is well."
 
 
-def test_a_device_that_is_not_there(tmp_path: Path) -> None:
-    done = run_here("doctor", "--json", *BUDGET, "--device", "abacus", folder=tmp_path)
-    assert done.returncode == 1
-    assert json.loads(done.stdout)["ok"] is False
-    assert verdicts(done.stdout)["device"] == "fail"
-    assert all(check["remedy"] for check in json.loads(done.stdout)["checks"] if check["status"] != "ok")
+def test_what_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["--device", "abacus"], ["--model", str(tmp_path)]):
+        assert main(["doctor", "--json", *BUDGET, *arguments]) == 1
+        said = json.loads(capsys.readouterr().out)
+        assert said["ok"] is False
+        *_, check = said["checks"]
+        assert (check["name"], check["status"]) == ("engine", "fail")
+        assert arguments[1] in check["detail"]
+        assert check["remedy"]
 
 
-def test_a_worker_that_cannot_load_its_model(tmp_path: Path) -> None:
+def test_an_engine_that_cannot_load_its_model(tmp_path: Path) -> None:
     done = run_here("doctor", "--json", *BUDGET, folder=tmp_path, script={"no": "script"})
     assert done.returncode == 1
     checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
-    assert checks["worker"]["status"] == "fail"
-    assert "is not a script" in checks["worker"]["detail"]
-    assert checks["worker"]["remedy"]
+    assert checks["engine"]["status"] == "fail"
+    assert "is not a script" in checks["engine"]["detail"]
+    assert checks["engine"]["remedy"]
     assert "completion" not in checks
 
 
@@ -82,28 +86,6 @@ def test_a_warning_is_not_called_well(tmp_path: Path) -> None:
     done = run_here("doctor", "--budget-ms", "400", folder=tmp_path, script=script)
     assert done.returncode == 0
     assert done.stdout.splitlines()[-1] == "It works, with warnings; see above."
-
-
-def test_model_files(tmp_path: Path) -> None:
-    assert doctor.check_model(str(tmp_path)).status is Verdict.FAIL
-    for name in ("config.json", "model.safetensors", "tokenizer.json"):
-        (tmp_path / name).write_bytes(b"12345")
-    check = doctor.check_model(str(tmp_path))
-    assert check.status is Verdict.OK
-    assert str(tmp_path) in check.detail
-    (tmp_path / "tokenizer.json").unlink()
-    check = doctor.check_model(str(tmp_path))
-    assert check.status is Verdict.FAIL
-    assert "tokenizer.json" in check.detail
-    assert check.remedy
-    for name in ("vocab.json", "merges.txt", "tokenizer_config.json"):  # as Dream is published
-        (tmp_path / name).write_bytes(b"12345")
-    assert doctor.check_model(str(tmp_path)).status is Verdict.OK
-
-
-def test_an_old_python() -> None:
-    assert doctor.check_python((3, 11)).status is Verdict.OK
-    assert doctor.check_python((3, 10)).status is Verdict.FAIL
 
 
 def test_what_each_language_has() -> None:
@@ -144,12 +126,13 @@ def test_a_grammar_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert check.remedy.startswith("Files in these languages are completed as plain text.")
 
 
-def test_a_worker_in_trouble() -> None:
-    check = doctor.check_worker(Trial("The infill engine stopped."))
-    assert (check.status, check.detail) == (Verdict.FAIL, "The infill engine stopped.")
-
-
 def test_retrieved_texts_in_place_of_the_default() -> None:
-    check = doctor.check_worker(Trial(ready_seconds=2.0, model="retrieval"))
+    check = doctor.check_engine(Trial(ready_seconds=2.0, status=Status(State.READY, model="retrieval")))
     assert check.status is Verdict.WARN
     assert check.remedy == "Run `infill-ls models get` to build the default model."
+
+
+def test_how_the_model_computes_is_told() -> None:
+    status = Status(State.READY, "int8; too slow here for 150 ms", model="default", device="cpu")
+    check = doctor.check_engine(Trial(ready_seconds=2.0, status=status))
+    assert check.detail == "default on cpu, ready 2.0 s after it was started; int8; too slow here for 150 ms"

@@ -54,14 +54,12 @@ def has_no_network() -> bool:
     return sys.platform == "linux" and passes(_INTERFACES)
 
 
-def passes(
-    program: str, *, status: int = 0, wall_seconds: float = WALL_SECONDS, memory_bytes: int = MEMORY_BYTES
-) -> bool:
+def passes(program: str, *, status: int = 0, wall_seconds: float = WALL_SECONDS) -> bool:
     """Return whether the program exits by itself, in time, with `status`."""
     with tempfile.TemporaryDirectory(prefix="infill-bench-", ignore_cleanup_errors=True) as folder:
         path = Path(folder, "program.py")
         path.write_text(program, encoding="utf-8", errors="replace")
-        limits = (str(CPU_SECONDS), str(memory_bytes), str(FILE_BYTES))
+        limits = (str(CPU_SECONDS), str(MEMORY_BYTES), str(FILE_BYTES))
         process = subprocess.Popen(
             [sys.executable, "-I", "-B", "-c", _LAUNCHER, str(path), *limits],
             cwd=folder,

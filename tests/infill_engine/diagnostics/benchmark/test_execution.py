@@ -8,6 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from infill_engine.diagnostics.benchmark.problems import execution
 from infill_engine.diagnostics.benchmark.problems.execution import has_no_network, passes
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX limits")
@@ -39,9 +40,10 @@ def test_sleeping_is_ended() -> None:
     assert not passes("import time; time.sleep(60)", wall_seconds=1.0)
 
 
-def test_memory_is_limited() -> None:
-    assert not passes("x = bytearray(900 * 1024 * 1024)", memory_bytes=400 * 1024 * 1024)
-    assert passes("x = bytearray(1024 * 1024)", memory_bytes=400 * 1024 * 1024)
+def test_memory_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(execution, "MEMORY_BYTES", 400 * 1024 * 1024)
+    assert not passes("x = bytearray(900 * 1024 * 1024)")
+    assert passes("x = bytearray(1024 * 1024)")
 
 
 def test_files_are_limited_and_thrown_away(tmp_path: Path) -> None:

@@ -1,0 +1,251 @@
+"""`infill-ls doctor`: checks what works on this machine. Every finding that is not ok says how to fix it."""
+
+import argparse
+import asyncio
+import json
+import platform
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from infill_engine.budget.deadline import now
+from infill_engine.engine.remote.address import SUFFIX_FIELD, Api, disclosure, is_remote, read_address
+from infill_engine.engine.remote.server import Server
+from infill_engine.errors import InputError
+from infill_engine.models.checkpoint.user_data import settings_file
+from infill_engine.models.registry import RETRIEVAL, resolved
+from infill_engine.serving.protocol import State, Status
+from infill_engine.text.languages import Support, all_entries, grammar_trouble, language, recognise
+from infill_engine.types import Answer, Reason
+from lsp_server.cli.place import UNKNOWN_LANGUAGE, open_text
+from lsp_server.cli.terminal import console_of, say
+from lsp_server.engine.client import EngineClient
+from lsp_server.settings.file import measured_reason, read_file
+from lsp_server.settings.schema import EngineChoice, Precision, ServerSettings, read_settings
+from lsp_server.suggestions.refusal import LARGEST_SIZE
+from lsp_server.suggestions.request import build_request
+
+MOST_LISTED = 8
+LOAD_SECONDS = 180.0  # allows for a large model on a slow disk
+LOOK_SECONDS = 0.1
+REINSTALL = "Install infill-ls again: `pip install --force-reinstall .` in its folder, or from the wheel it came in"
+TEXT = """\
+def area(width, height):
+    return width * height
+
+
+def volume(width, height, depth):
+    return area(width, ) * depth
+"""
+NOT_STARTED = Status(State.LOADING)
+PLACE = 5, len("    return area(width, ")
+_SUPPORT = {
+    Support.FIRST: "full support",
+    Support.SECOND: "holes by line and value",
+    Support.TEXT: "completed as plain text",
+}
+
+
+class Verdict(StrEnum):
+    """The result of a check."""
+
+    OK = "ok"
+    WARN = "warn"  # works, but not as well as it could
+    FAIL = "fail"  # no completion works until this is fixed
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check and its result. `remedy` says what to do; it is "" if the check passed."""
+
+    name: str
+    status: Verdict
+    detail: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """An engine that was started as the server does. `trouble` describes a failure; `answer` is None without a request.
+
+    `status` is the engine's once it is ready.
+    """
+
+    trouble: str = ""
+    ready_seconds: float = 0.0
+    status: Status = NOT_STARTED
+    answer: Answer | None = None
+    elapsed_ms: float = 0.0
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print each check as it finishes. Return 1 if one failed."""
+    console = None if options.json else console_of(sys.stdout)
+    settings = read_settings(read_file()[0])[0]
+    model, budget_ms = options.model or settings.engine.model, options.budget_ms or settings.budget_ms
+    choice = EngineChoice(
+        resolved(model, Path.cwd()),
+        options.device,
+        Precision(options.precision),
+        options.api_key_variable,
+        options.reuse_context,
+        budget_ms,
+    )
+    checks = []
+    for check in _checks(choice, budget_ms, options.file):
+        checks.append(check)
+        if console is not None:
+            _print(console, check)
+    ok = all(check.status is not Verdict.FAIL for check in checks)
+    if console is None:
+        print(json.dumps({"checks": [asdict(check) for check in checks], "ok": ok}))
+    else:
+        well = all(check.status is Verdict.OK for check in checks)
+        console.print(
+            "All is well." if well else f"{'It works, with warnings' if ok else 'Some checks failed'}; see above."
+        )
+    return 0 if ok else 1
+
+
+def _checks(choice: EngineChoice, budget_ms: int, file: Path | None) -> Iterator[Check]:
+    if settings_file().exists():
+        yield check_settings()
+    if file is not None:
+        yield check_file(file)
+    yield Check("python", Verdict.OK, f"{platform.python_version()} at {sys.executable}")
+    yield check_grammars()
+    if is_remote(choice.model):
+        server = check_server(choice)
+        yield server
+        if server.status is Verdict.FAIL:
+            return
+    with say("starting the engine"):
+        trial = asyncio.run(_try_engine(choice, budget_ms))
+    yield check_engine(trial)
+    if trial.answer is not None:
+        yield check_completion(trial.answer, trial.elapsed_ms, budget_ms)
+
+
+def check_server(choice: EngineChoice) -> Check:
+    """Report where text is sent, and check that the server answers and has the model. Raises InputError."""
+    address = read_address(choice.model)
+    told = disclosure(address).removeprefix("infill-ls: ")
+    try:
+        models = Server(address, choice.key_variable).models()
+    except InputError as error:
+        return Check("server", Verdict.FAIL, told, str(error))
+    if address.model and address.model not in models:
+        listed = ", ".join(models[:MOST_LISTED]) or "none"
+        return Check("server", Verdict.WARN, told, f"It lists no model {address.model}; those it lists: {listed}.")
+    if address.api is Api.OPENAI and address.fim is None and not choice.model.endswith(f"?fim={SUFFIX_FIELD}"):
+        remedy = (
+            "The model's name does not tell its family, so a suffix is sent. If the server rejects it, or the "
+            f"candidates ignore the text after the cursor, add the family to the name: #{address.model}?fim=FAMILY"
+        )
+        return Check("server", Verdict.WARN, told, remedy)
+    return Check("server", Verdict.OK, told)
+
+
+def check_settings() -> Check:
+    """Report what the settings file says and why."""
+    content, unusable = read_file()
+    settings, warnings = read_settings(content)
+    told = f"model {settings.engine.model}, {settings.budget_ms} ms, {settings.candidates} candidates"
+    detail = " ".join(filter(None, (f"{settings_file()}: {told}.", measured_reason())))
+    problems = [unusable] if unusable else list(warnings)
+    if problems:
+        return Check("settings", Verdict.WARN, detail, problems[0].removeprefix("infill-ls: "))
+    return Check("settings", Verdict.OK, detail)
+
+
+def check_grammars() -> Check:
+    """Report each language's support and whether its grammar loads. Without one, holes are found by text alone."""
+    names = {
+        support: ", ".join(entry.name for entry in all_entries() if entry.support is support) for support in Support
+    }
+    detail = (
+        f"full: {names[Support.FIRST]} · by line and value: {names[Support.SECOND]} · "
+        f"as plain text: {names[Support.TEXT]} and anything else"
+    )
+    troubles = [trouble for entry in all_entries() if (trouble := grammar_trouble(entry))]
+    if troubles:
+        remedy = f"Files in these languages are completed as plain text. {REINSTALL}"
+        return Check("grammars", Verdict.WARN, "; ".join(troubles), remedy)
+    return Check("grammars", Verdict.OK, detail)
+
+
+def check_file(path: Path) -> Check:
+    """Report which language a file is treated as, why, and what that language has. Its text is not shown."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            text = file.read(LARGEST_SIZE)
+    except OSError as error:
+        return Check("file", Verdict.WARN, f"{path} cannot be read: {error.strerror}", "Give the path of a file.")
+    found = recognise(UNKNOWN_LANGUAGE, path.name, text)
+    entry = language(found.language)
+    detail = f"{path.name}: {entry.name}, because {found.evidence}; {_SUPPORT[entry.support]}"
+    if trouble := grammar_trouble(entry):
+        return Check("file", Verdict.WARN, f"{detail}; {trouble}", f"It is completed as plain text. {REINSTALL}")
+    return Check("file", Verdict.OK, detail)
+
+
+def check_engine(trial: Trial) -> Check:
+    """Check that the engine started and loaded its model."""
+    if trial.trouble:
+        remedy = "`infill-ls complete` on a file, with the same --model and --device, shows the fault in this terminal."
+        return Check("engine", Verdict.FAIL, trial.trouble, remedy)
+    status = trial.status
+    detail = f"{status.model} on {status.device}, ready {trial.ready_seconds:.1f} s after it was started"
+    if status.detail:
+        detail += f"; {status.detail}"
+    if status.model == RETRIEVAL:
+        detail = f"only retrieved texts, because no model is loaded; {detail}"
+        return Check("engine", Verdict.WARN, detail, "Run `infill-ls models get` to build the default model.")
+    return Check("engine", Verdict.OK, detail)
+
+
+def check_completion(answer: Answer, elapsed_ms: float, budget_ms: int) -> Check:
+    """Check that a completion arrived in time, measured from request to answer with a warm model."""
+    timing = f"{elapsed_ms:.0f} ms of {budget_ms} ms"
+    if any(candidate.steps for candidate in answer.candidates):
+        return Check("completion", Verdict.OK, f"candidates: {len(answer.candidates)}, in {timing}")
+    reason = "copied ones only" if answer.candidates else answer.reason or Reason.BLANK
+    remedy = (
+        "If this machine is slow or busy, raise the setting budgetMs. "
+        "Try a file of yours: infill-ls complete FILE:LINE:COL"
+    )
+    return Check("completion", Verdict.WARN, f"no candidates from the model ({reason}) in {timing}", remedy)
+
+
+async def _try_engine(choice: EngineChoice, budget_ms: int) -> Trial:
+    """Start an engine as the server does, wait for its model, request one hole, and stop it."""
+    troubles: list[str] = []
+    client = EngineClient(lambda _status: None, troubles.append)
+    began = now()
+    await client.start(choice)
+    try:
+        while client.status.state is not State.READY:
+            if troubles or now() - began > LOAD_SECONDS:
+                return Trial(troubles[0] if troubles else f"no model after {LOAD_SECONDS:.0f} s")
+            await asyncio.sleep(LOOK_SECONDS)
+        ready_seconds = now() - began
+        snapshot = open_text("file:///volume.py", "python", TEXT)
+        asked = now()
+        request = build_request(snapshot, PLACE, ServerSettings(budget_ms=budget_ms))
+        answer = await client.ask(snapshot.uri, request, asked + budget_ms / 1000)
+        return Trial("".join(troubles[:1]), ready_seconds, client.status, answer, 1000 * (now() - asked))
+    finally:
+        await client.stop()
+
+
+def _print(console: Console, check: Check) -> None:
+    style = {Verdict.OK: "green", Verdict.WARN: "yellow", Verdict.FAIL: "bold red"}[check.status]
+    line = Text(f"{check.status.value:<5}", style).append(f"{check.name:<11}", "bold").append(check.detail, "default")
+    console.print(line, soft_wrap=True)
+    if check.remedy:
+        console.print(Text(f"     → {check.remedy}"), soft_wrap=True)

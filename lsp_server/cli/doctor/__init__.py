@@ -1,1 +1,0 @@
-"""`infill-ls doctor`."""
