@@ -9,9 +9,9 @@ rest follows there.
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from traceback import format_tb
 
 from infill_engine.edits.types import Proposal, applied
+from infill_engine.stderr import without_text
 from infill_engine.text.languages import language_of
 from infill_engine.types import PastEdit
 from lsp_server.documents.snapshots import Change, Documents, Snapshot
@@ -41,10 +41,8 @@ class Retold:
         before = self.question.before
         try:
             found = await self.tracker.ask(self.snapshot, len(before), before.count("\n"), lambda: True, by_model)
-        except Exception as fault:  # its message may contain the user's text
-            log.error(
-                "a search for next edits failed: %s\n%s", type(fault).__name__, "".join(format_tb(fault.__traceback__))
-            )
+        except Exception as fault:
+            log.error("a search for next edits failed: %s", without_text(fault))
             return None
         return _region_after(self.question, [held.proposal for held in found.held])
 
