@@ -9,8 +9,9 @@ from editor import Editor, editor
 from lsprotocol import types
 
 from lsp_server.documents.snapshots import Change, Documents, Snapshot
+from lsp_server.protocol.messages import AnswerPart, read_argument
 from lsp_server.suggestions.dismissals import Dismissals
-from lsp_server.suggestions.outcomes import SuggestionTracker, read_arguments
+from lsp_server.suggestions.outcomes import SuggestionTracker
 
 URI = "file:///project/a.py"
 TEXTS = ("alpha(1)", "beta", "if x:\n    y = 1\n")
@@ -192,10 +193,11 @@ def test_a_command_for_something_else() -> None:
 
 
 ARGUMENTS = [
-    ([{"uri": "u", "version": 3, "index": 1}], ("u", 3, 1)),
+    ([{"uri": "u", "version": 3, "index": 1}], AnswerPart("u", 3, 1)),
     ([], None),
     ([None], None),
     (["u", 3, 1], None),
+    ([[{"uri": "u", "version": 3, "index": 1}]], AnswerPart("u", 3, 1)),
     ([{"uri": 5, "version": 3, "index": 1}], None),
     ([{"uri": "u"}], None),
 ]
@@ -203,7 +205,7 @@ ARGUMENTS = [
 
 @pytest.mark.parametrize(("arguments", "expected"), ARGUMENTS, ids=str)
 def test_arguments_of_the_command(arguments: list[object], expected: object) -> None:
-    assert read_arguments(arguments) == expected
+    assert read_argument(arguments, AnswerPart) == expected
 
 
 SCRIPT = {"rules": [{"before": "x = ", "candidates": ["alpha(1)", "beta(2)"]}]}

@@ -291,10 +291,6 @@ function M._accept(bufnr, now)
       table.insert(edits, { range = edit.range, newText = edit.newText })
     end
     vim.lsp.util.apply_text_edits(edits, bufnr, now.encoding)
-    local client = server.of(bufnr)
-    if client then
-      client:notify('infill/didAcceptNextEdit', { textDocument = { uri = vim.uri_from_bufnr(bufnr) }, id = proposal.id })
-    end
     M.follow(bufnr)
   end)
 end
