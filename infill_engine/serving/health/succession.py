@@ -16,8 +16,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from infill_engine.serving.file_lock import locked
 from infill_engine.serving.health.health import Health
-from infill_engine.serving.runtime_files import locked
+from infill_engine.serving.runtime_files import LOCK_SECONDS
 from infill_engine.stderr import say
 
 SUCCEEDS = "--succeeds"
@@ -64,7 +65,7 @@ def listen(path: Path) -> socket.socket:
 
 def take_over(path: Path, predecessor: Predecessor) -> socket.socket | None:
     """Listen in place of the predecessor; None if another engine does so already. Raises OSError, TimeoutError."""
-    with locked(path):
+    with locked(path, LOCK_SECONDS):
         if socket_id(path) != predecessor.socket_id:
             return None
         beside = path.with_suffix(".next")

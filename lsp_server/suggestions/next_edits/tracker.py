@@ -92,12 +92,10 @@ class NextEdits:
         if held is not None:
             self._outdate(held)
 
-    def dismiss(self, uri: str, ids: list[str] | None) -> int:
-        """Withdraw these proposals for good, or all that are shown. Return how many were withdrawn."""
-        held = self._documents.get(uri)
-        if held is None:
-            return 0
-        return held.shown.dismiss(ids)
+    def dismiss(self, uri: str, ids: list[str] | None) -> None:
+        """Withdraw these proposals for good, or all that are shown."""
+        if uri in self._documents:
+            self._documents[uri].shown.dismiss(ids)
 
     async def ask(
         self,
