@@ -126,4 +126,3 @@ export const ACCEPTED = 'infill.accepted';
 export const DISMISSED = 'infill.dismissed';
 export const RESTART_ENGINE = 'infill.restartEngine';
 export const DOWNLOAD_MODEL = 'infill.downloadModel';
-export const METHOD_NOT_FOUND = -32601;

@@ -148,17 +148,6 @@ function M.jump_or_accept(by_tab)
   return true
 end
 
---- Applies the proposal that is shown without moving the cursor. False if nothing is shown.
----@return boolean
-function M.accept()
-  local bufnr = vim.api.nvim_get_current_buf()
-  local now = M.current(bufnr)
-  if now then
-    M._accept(bufnr, now)
-  end
-  return now ~= nil
-end
-
 --- Dismisses the proposals of the buffer for good. False if nothing is shown.
 ---@return boolean
 function M.dismiss()
