@@ -14,7 +14,7 @@ from infill_engine.edits.types import Proposal, applied
 from infill_engine.stderr import without_text
 from infill_engine.text.languages import language_of
 from infill_engine.types import PastEdit
-from lsp_server.documents.snapshots import Change, Documents, Snapshot
+from lsp_server.documents.snapshots import Change, Documents, Snapshot, change_to
 from lsp_server.http.question import Question
 from lsp_server.suggestions.next_edits.bursts import REMEMBERED
 from lsp_server.suggestions.next_edits.by_model import ByModel
@@ -50,13 +50,15 @@ class Retold:
 def retold(question: Question, uri: str, language: str) -> Retold:
     """Repeat the last edits of a question, in a document of their own. The caller must end the tracker."""
     question = replace(question, history=question.history[-REMEMBERED:])
-    documents, steps, paths = Documents(), list[tuple[Snapshot, Snapshot]](), {uri: question.path}
+    documents, steps, paths = Documents(), list[tuple[Snapshot, Change, Snapshot]](), {uri: question.path}
 
     def make(name: str, text: str) -> None:
-        before, after = documents.get(name), documents.change(name, [Change(text)])
+        before = documents.get(name)
         assert before is not None
+        change = change_to(before, text)
+        after = documents.change(name, [change])
         assert after is not None
-        steps.append((before, after))
+        steps.append((before, change, after))
 
     text, made = _unmade(question)
     documents.open(uri, language, text)

@@ -154,28 +154,15 @@ class Bursts:
         return sum(one[1] for one in self._recent) > PASTE_CHARS or sum(one[2] for one in self._recent) > PASTE_LINES
 
 
-def edited_by(before: Snapshot, change: DocumentChange, after: Snapshot) -> Edited:
-    """Convert a change to an `Edited`: trim common text; reduce a full replacement to the differing lines."""
-    if change.start is None or change.end is None:
-        row, old, new = _swapped_lines(before.lines, after.lines)
-        first = offset(before.lines, (row, 0))
-    else:
-        start, end = sorted((change.start, change.end))
-        row, first = start[0], offset(before.lines, start)
-        old, new = text_between(before.lines, start, end), replace_surrogates(change.text)
-    kept = between(old, new)
+def edited_by(before: Snapshot, change: DocumentChange) -> Edited:
+    """Convert a change to an `Edited` without the characters that were already there."""
+    start, end = sorted((change.start, change.end))
+    row, first = start[0], offset(before.lines, start)
+    old = text_between(before.lines, start, end)
+    kept = between(old, replace_surrogates(change.text))
     if not kept:
         return Edited(first, first, "", row)
     return Edited(first + kept[0].start, first + kept[0].end, kept[0].new, row + old.count("\n", 0, kept[0].start))
-
-
-def _swapped_lines(old: Sequence[str], new: Sequence[str]) -> tuple[int, str, str]:
-    """Return the row of the first line that differs, and the lines up to the last one, before and after."""
-    shortest = min(len(old), len(new))
-    top = next((row for row in range(shortest) if old[row] != new[row]), shortest)
-    most = shortest - top
-    bottom = next((row for row in range(most) if old[-1 - row] != new[-1 - row]), most)
-    return top, "".join(old[top : len(old) - bottom]), "".join(new[top : len(new) - bottom])
 
 
 def offset(lines: Sequence[str], place: Place) -> int:

@@ -7,13 +7,13 @@ from lsp_server.suggestions.next_edits.bursts import BULK_SECONDS
 from lsp_server.suggestions.next_edits.tracker import NextEdits
 
 
-def replayed(edits: Iterable[tuple[Snapshot, Snapshot]]) -> NextEdits:
-    """Return a tracker that has seen these edits. Each is a document before and after it, oldest first.
+def replayed(edits: Iterable[tuple[Snapshot, Change, Snapshot]]) -> NextEdits:
+    """Return a tracker that has seen these edits. Each has the document before and after it. The oldest comes first.
 
     Their times are unknown, so each counts as made alone. The caller must call `end`.
     """
     tracker = NextEdits(pause_seconds=0)
-    for number, (before, after) in enumerate(edits):
-        tracker.edited(before, Change("".join(after.lines)), after, 2 * BULK_SECONDS * number)
+    for number, (before, change, after) in enumerate(edits):
+        tracker.edited(before, change, after, 2 * BULK_SECONDS * number)
         tracker.changed(after)
     return tracker

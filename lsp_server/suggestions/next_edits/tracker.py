@@ -59,7 +59,7 @@ class NextEdits:
     def edited(self, before: Snapshot, change: Change, after: Snapshot, at: float) -> None:
         """Record one change of a document."""
         held = self._of(before.uri)
-        edit = edited_by(before, change, after)
+        edit = edited_by(before, change)
         if not edit.new and edit.start == edit.end:
             return
         announced = held.shown.edited(edit)

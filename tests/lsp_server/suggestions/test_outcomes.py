@@ -8,7 +8,7 @@ from capabilities import NEOVIM, VSCODE
 from editor import Editor, editor
 from lsprotocol import types
 
-from lsp_server.documents.snapshots import Change, Documents, Snapshot
+from lsp_server.documents.snapshots import Change, Documents, Snapshot, change_to
 from lsp_server.protocol.messages import AnswerPart, read_argument
 from lsp_server.suggestions.dismissals import Dismissals
 from lsp_server.suggestions.outcomes import SuggestionTracker
@@ -109,7 +109,8 @@ def test_what_edits_tell(edits: list[str | int], expected: dict[str, int], marke
 
 def test_a_document_that_is_replaced_as_a_whole() -> None:
     following = Following("a = 1\nx = │)\n")
-    snapshot = following.documents.change(URI, [Change("a = 1\nx = alpha(1))\n")], 2)
+    change = change_to(following.documents.get(URI), "a = 1\nx = alpha(1))\n")
+    snapshot = following.documents.change(URI, [change], 2)
     following.suggestions.changed(snapshot)
     assert following.told() == {"accepted": 1, SAVED: 8}
 

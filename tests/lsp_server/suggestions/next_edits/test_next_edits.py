@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from infill_engine.budget.deadline import now
 from infill_engine.edits.types import Consequences, Edit, Kind, NoEditReason, Proposal, Span, applied
-from lsp_server.documents.snapshots import Change
+from lsp_server.documents.snapshots import change_to
 from lsp_server.suggestions.next_edits.bursts import offset, place_at
 
 
@@ -211,7 +211,7 @@ async def test_a_newer_question_overtakes_the_older() -> None:
 def test_a_whole_new_text_is_the_lines_that_differ() -> None:
     desk = Desk()
     before = desk.snapshot
-    change = Change(PROGRAM.replace("width, height)", "breadth, height)", 1))
+    change = change_to(before, PROGRAM.replace("width, height)", "breadth, height)", 1))
     after = desk.documents.change(URI, iter([change]))
     assert after is not None
     desk.edits.edited(before, change, after, 1.0)
