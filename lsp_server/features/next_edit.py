@@ -99,7 +99,6 @@ async def _found(session: Session, params: PlaceParams, version: int | None) -> 
             snapshot,
             offset(snapshot.lines, place),
             place[0],
-            lambda: session.workspace.documents.is_newest(snapshot),
             _by_model(session, snapshot) if session.workspace.settings.next_edit_model else None,
         )
     except asyncio.CancelledError:

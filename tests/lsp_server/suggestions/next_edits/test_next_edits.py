@@ -182,13 +182,18 @@ def test_what_the_user_has_replaced_is_not_put_back() -> None:
     assert desk.ask().reason is NoEditReason.DISMISSED
 
 
-def test_an_answer_for_a_text_that_has_moved_on_is_superseded() -> None:
+@pytest.mark.parametrize("changes", [[(0, 0, "\n")], []])
+async def test_an_answer_for_a_text_that_has_moved_on_is_superseded(changes: list[tuple[int, int, str]]) -> None:
     desk = Desk()
+    desk.edits.pause_seconds = 0.01
     desk.replace("width", "breadth")
-    old = desk.snapshot
-    desk.change((0, 0, "\n"))
-    found = asyncio.run(desk.edits.ask(old, None, 0, lambda: desk.documents.get(URI) is old))
-    assert found.reason is NoEditReason.SUPERSEDED
+    newest = desk.edits._documents[URI].bursts.newest
+    assert newest is not None
+    newest.at = now()
+    asking = asyncio.ensure_future(desk.edits.ask(desk.snapshot, None, 0))
+    await asyncio.sleep(0)
+    desk.change(*changes)  # without any, only the version is another one
+    assert (await asking).reason is NoEditReason.SUPERSEDED
 
 
 async def test_a_newer_question_overtakes_the_older() -> None:
@@ -198,10 +203,10 @@ async def test_a_newer_question_overtakes_the_older() -> None:
     newest = desk.edits._documents[URI].bursts.newest
     assert newest is not None
     newest.at = now()
-    older = asyncio.ensure_future(desk.edits.ask(desk.snapshot, None, 0, lambda: True))
+    older = asyncio.ensure_future(desk.edits.ask(desk.snapshot, None, 0))
     await asyncio.sleep(0)
     desk.edits.pause_seconds = 0
-    newer = await desk.edits.ask(desk.snapshot, None, 99, lambda: True)
+    newer = await desk.edits.ask(desk.snapshot, None, 99)
     assert newer.held
     older.cancel()
     with pytest.raises(asyncio.CancelledError):
