@@ -3,6 +3,7 @@
 import contextlib
 import os
 import sys
+from traceback import format_tb
 from typing import NoReturn
 
 
@@ -10,6 +11,11 @@ def say(text: str) -> None:
     """Write lines to stderr, if there is room for them."""
     with contextlib.suppress(OSError):
         sys.stderr.write(f"{text}\n")
+
+
+def without_text(fault: BaseException) -> str:
+    """Return what may be logged of a fault: its type and where it happened. Its message may contain the user's text."""
+    return f"{type(fault).__name__}\n{''.join(format_tb(fault.__traceback__))}"
 
 
 def exit_now(status: int) -> NoReturn:

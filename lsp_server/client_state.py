@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from lsprotocol import types
 from pygls.capabilities import get_capability
 
-from lsp_server.protocol.messages import LATE_ANSWERS
-from lsp_server.protocol.next_edit_messages import LATE_NEXT_EDITS
+from lsp_server.protocol.messages import LATE_ANSWERS, LATE_NEXT_EDITS
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,14 @@
 """The pygls server and its registered handlers. It computes nothing itself."""
 
 import asyncio
+import inspect
 import logging
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from threading import Event
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from lsprotocol import types
 from pygls.io_ import StdoutWriter, run_async
@@ -30,16 +31,7 @@ from lsp_server.features.candidates import candidates
 from lsp_server.features.cursor import cursor
 from lsp_server.features.inline_completion import inline_completion
 from lsp_server.features.status import get_status
-from lsp_server.protocol import next_edit_messages
-from lsp_server.protocol.messages import (
-    ACCEPTED,
-    CANDIDATES,
-    CURSOR,
-    DISMISSED,
-    DOWNLOAD_MODEL,
-    GET_STATUS,
-    RESTART_ENGINE,
-)
+from lsp_server.protocol import messages
 from lsp_server.protocol.reading import MessageReader
 from lsp_server.protocol.wire import WireProtocol, silence_libraries
 from lsp_server.session import Session
@@ -73,7 +65,8 @@ def create_server(command: Command = worker_command) -> tuple[InfillServer, Sess
     for method, handler in _FEATURES.items():
         options = _OPTIONS.get(method)
         server.feature(method, options)(partial(handler, session))
-    _add_commands(server, session)
+    for name, run in _COMMANDS.items():
+        server.command(name)(_command(session, run))
     return server, session
 
 
@@ -92,16 +85,13 @@ _FEATURES: dict[str, Callable[..., object]] = {
     types.TEXT_DOCUMENT_INLINE_COMPLETION: inline_completion,
     types.TEXT_DOCUMENT_CODE_ACTION: code_action.code_action,
     types.CODE_ACTION_RESOLVE: code_action.resolve,
-    CANDIDATES: candidates,
-    CURSOR: cursor,
-    GET_STATUS: get_status,
+    messages.CANDIDATES: candidates,
+    messages.CURSOR: cursor,
+    messages.GET_STATUS: get_status,
     types.WINDOW_WORK_DONE_PROGRESS_CANCEL: download.did_cancel_progress,
-    next_edit_messages.NEXT_EDIT: next_edit.next_edit,
-    next_edit_messages.INLINE_EDIT: next_edit.inline_edit,
-    next_edit_messages.DID_DISMISS: next_edit.did_dismiss,
-    next_edit_messages.DID_ACCEPT: next_edit.did_accept,
-    next_edit_messages.DID_SHOW: next_edit.ignore,
-    next_edit_messages.DID_FOCUS: next_edit.ignore,
+    messages.NEXT_EDIT: next_edit.next_edit,
+    messages.INLINE_EDIT: next_edit.inline_edit,
+    messages.DID_DISMISS_NEXT_EDIT: next_edit.did_dismiss,
 }
 # Without options, pygls does not advertise the capability of inline completion.
 _OPTIONS: dict[str, object] = {
@@ -110,39 +100,32 @@ _OPTIONS: dict[str, object] = {
         code_action_kinds=[code_action.REWRITE, code_action.FIX], resolve_provider=True
     ),
 }
+_COMMANDS: dict[str, Callable[..., object]] = {
+    messages.DOWNLOAD_MODEL: download.download_model,
+    messages.RESTART_ENGINE: commands.restart_engine,
+    messages.ACCEPTED: commands.accepted,
+    messages.DISMISSED: commands.dismissed,
+    messages.ACCEPT_NEXT_EDIT: next_edit.accepted,
+    messages.DISMISS_NEXT_EDIT: next_edit.dismissed,
+}
 
 
-def _add_commands(server: InfillServer, session: Session) -> None:
-    """Register the commands. They are plain functions, because pygls takes a partial's parameters for the client's."""
+def _command(session: Session, run: Callable[..., object]) -> Callable[..., object]:
+    """Return a command's handler: no partial, whose parameters pygls takes for the client's.
 
-    def sent(arguments: Sequence[object]) -> list[object]:
-        """Return the arguments that the client sent. pygls puts the server before them."""
-        return [argument for argument in arguments if argument is not server]
+    Its arguments are Any, because pygls puts the server before those of a type that the server has.
+    """
+    if inspect.iscoroutinefunction(run):
 
-    async def download_model(*arguments: object) -> dict[str, str]:
-        return await download.download_model(session, *sent(arguments))
+        async def awaited(*arguments: Any) -> object:
+            return await run(session, *arguments)
 
-    async def restart_engine(*_arguments: object) -> None:
-        await commands.restart_engine(session)
+        return awaited
 
-    def accepted(*arguments: object) -> None:
-        commands.accepted(session, *sent(arguments))
+    def plain(*arguments: Any) -> object:
+        return run(session, *arguments)
 
-    def dismissed(*arguments: object) -> None:
-        commands.dismissed(session, *sent(arguments))
-
-    def dismissed_next_edit(*arguments: object) -> None:
-        next_edit.dismissed(session, *sent(arguments))
-
-    def applied(*_arguments: object) -> None:
-        """Do nothing: applied proposals are recognised by the edits themselves."""
-
-    server.command(DOWNLOAD_MODEL)(download_model)
-    server.command(RESTART_ENGINE)(restart_engine)
-    server.command(ACCEPTED)(accepted)
-    server.command(DISMISSED)(dismissed)
-    server.command(next_edit_messages.ACCEPT)(applied)
-    server.command(next_edit_messages.DISMISS)(dismissed_next_edit)
+    return plain
 
 
 class _Output(StdoutWriter):

@@ -49,15 +49,12 @@ class StatusReporter:
             if self._progress is None:
                 self._progress = ProgressBar(self._protocol, "Loading the infill model")
             self._progress.report(status.detail, status.fraction)
-        elif self._progress is not None and status.state is not State.LOADING:
-            self._progress.end()
-            self._progress = None
+        elif status.state is not State.LOADING:
+            self._end_progress()
 
     def off(self) -> None:
         """The user disabled everything."""
-        if self._progress is not None:
-            self._progress.end()
-            self._progress = None
+        self._end_progress()
         self._status, self._off, self._reason = Status(State.LOADING), True, Reason.DISABLED
         self._publish()
 
@@ -111,6 +108,11 @@ class StatusReporter:
 
     def _message(self, kind: types.MessageType, sentence: str) -> None:
         self._protocol.notify(types.WINDOW_SHOW_MESSAGE, types.ShowMessageParams(type=kind, message=sentence))
+
+    def _end_progress(self) -> None:
+        if self._progress is not None:
+            self._progress.end()
+            self._progress = None
 
     def _think(self) -> None:
         self._thinking = True

@@ -15,8 +15,7 @@ from bench.soak.corpus import REPOSITORY, File
 from bench.soak.texts import Document, Edit, between_characters, offset, position
 from bench.soak.witness import TEXT, digest
 from infill_engine.errors import WorkerError
-from lsp_server.protocol.messages import ACCEPTED, CANDIDATES, CURSOR
-from lsp_server.protocol.next_edit_messages import DID_DISMISS, NEXT_EDIT
+from lsp_server.protocol.messages import ACCEPTED, CANDIDATES, CURSOR, DID_DISMISS_NEXT_EDIT, NEXT_EDIT
 
 INLINE = "textDocument/inlineCompletion"
 WITNESS = (sys.executable, "-m", "bench.soak.witness")
@@ -131,7 +130,7 @@ class EditorWindow:
 
     def dismiss(self, document: Document) -> None:
         """Dismiss all proposals of next edits."""
-        self.client.notify(DID_DISMISS, {"textDocument": {"uri": document.uri}})
+        self.client.notify(DID_DISMISS_NEXT_EDIT, {"textDocument": {"uri": document.uri}})
 
     def accepted(self, item: dict[str, Any]) -> None:
         """Report that a candidate was accepted, as editors do by the item's command."""

@@ -12,8 +12,7 @@ from typing import Any
 from bench.soak.corpus import File, pick
 from bench.soak.editor_window import INLINE, Asked, EditorWindow
 from bench.soak.texts import Document, Edit, between_characters
-from lsp_server.protocol.messages import CANDIDATES
-from lsp_server.protocol.next_edit_messages import NEXT_EDIT
+from lsp_server.protocol.messages import CANDIDATES, NEXT_EDIT
 
 MOST_OPEN = 4
 LARGEST = 120_000  # characters; a longer document is closed

@@ -6,14 +6,12 @@
 `NAME` is a hash of the versions and of the engine's settings, so engines that differ in either do not meet.
 """
 
-import contextlib
 import os
 import socket
 import stat
 import sys
 import tempfile
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from hashlib import blake2b
 from importlib import metadata
 from pathlib import Path
@@ -22,7 +20,7 @@ from infill_engine.errors import InfillError
 from infill_engine.serving.protocol import PROTOCOL
 
 RUNTIME_DIR = "INFILL_RUNTIME_DIR"
-LOCK_SECONDS, RETRY_SECONDS = 30.0, 0.02
+LOCK_SECONDS = 30.0  # for the lock of a socket
 LONGEST_PATH = 100  # bytes; systems allow 104 to 108
 supported = hasattr(socket, "AF_UNIX") and sys.platform != "win32"
 
@@ -76,27 +74,6 @@ def is_safe(path: Path) -> bool:
     except OSError:
         return False
     return stat.S_ISSOCK(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
-
-
-@contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of a socket. Raises TimeoutError if another process holds it for too long."""
-    import fcntl
-
-    descriptor = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        give_up = time.monotonic() + LOCK_SECONDS
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > give_up:
-                    raise TimeoutError("another process is starting the engine and does not finish") from None
-                time.sleep(RETRY_SECONDS)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def peer_pid(connection: socket.socket) -> int | None:

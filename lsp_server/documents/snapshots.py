@@ -35,11 +35,11 @@ class EditKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Replace the text from `start` to `end` by `text`. Without `start` and `end`, replace the whole text."""
+    """Replace the text from `start` to `end` by `text`."""
 
     text: str
-    start: Place | None = None
-    end: Place | None = None
+    start: Place
+    end: Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +139,22 @@ class Documents:
         return held.snapshot
 
 
+def change_to(old: Snapshot, text: str) -> Change:
+    """Return the change that leads to a text: of what differs, which keeps the tree and the cursor."""
+    lines = split_lines(replace_surrogates(text))
+    shortest = min(len(old.lines), len(lines)) - 1
+    top = next((row for row in range(shortest) if old.lines[row] != lines[row]), shortest)
+    most = shortest - top
+    bottom = next((row for row in range(most) if old.lines[-1 - row] != lines[-1 - row]), most)
+    end = (len(old.lines) - bottom, 0) if bottom else _place_at(old.lines, top, old.size)
+    removed, inserted = text_between(old.lines, (top, 0), end), "".join(lines[top : len(lines) - bottom])
+    if "\r" in removed or "\r" in inserted or len(removed) + len(inserted) > COMPARED_CHARS:
+        return Change(inserted, (top, 0), end)
+    net, prefix = _net(removed, inserted), common_prefix(removed, inserted)
+    end = _place_at(old.lines, top, prefix + len(net.removed))
+    return Change(net.inserted, _place_at(old.lines, top, prefix), end)
+
+
 def edited_lines(snapshot: Snapshot, change: Change) -> Snapshot:
     """Return the document as it would be after a hypothetical change, with `cursor` right after the inserted text."""
     after = _apply(snapshot, change, snapshot.version).snapshot
@@ -187,8 +203,6 @@ class _Applied:
 def _apply(old: Snapshot, change: Change, version: int) -> _Applied:
     lines = old.lines
     text = replace_surrogates(change.text)
-    if change.start is None or change.end is None:
-        return _replace_all(old, split_lines(text), version)
     start, end = sorted((change.start, change.end))
     removed = text_between(lines, start, end)
 
@@ -211,24 +225,6 @@ def _apply(old: Snapshot, change: Change, version: int) -> _Applied:
     size = old.size + len(text) - len(removed)
     snapshot = Snapshot(old.uri, old.language, version, after, size, syntax, old.last_edit, cursor)
     return _Applied(snapshot, _fingerprint(fresh) - _fingerprint(replaced), net)
-
-
-def _replace_all(old: Snapshot, lines: tuple[str, ...], version: int) -> _Applied:
-    """Replace the whole text. It is recorded as a change of the lines that differ, which keeps the tree and the
-    cursor."""
-    shortest = min(len(old.lines), len(lines)) - 1
-    top = next((row for row in range(shortest) if old.lines[row] != lines[row]), shortest)
-    bottom = 0
-    while bottom < shortest - top and old.lines[-1 - bottom] == lines[-1 - bottom]:
-        bottom += 1
-    end = (len(old.lines) - bottom, 0) if bottom else _place_at(old.lines, top, old.size)
-    removed, text = text_between(old.lines, (top, 0), end), "".join(lines[top : len(lines) - bottom])
-    if "\r" in removed or "\r" in text or len(removed) + len(text) > COMPARED_CHARS:
-        return _apply(old, Change(text, (top, 0), end), version)
-    net = _net(removed, text)
-    prefix = common_prefix(removed, text)
-    end = _place_at(old.lines, top, prefix + len(net.removed))
-    return _apply(old, Change(net.inserted, _place_at(old.lines, top, prefix), end), version)
 
 
 def _place_at(lines: Sequence[str], row: int, offset: int) -> Place:

@@ -129,10 +129,10 @@ class EngineClient:
         """Start a request that is likely to be asked soon."""
         self._join_or_send(document, request, due, speculative=True)
 
-    def withdraw(self, document: str, *, unless: InfillRequest | None = None) -> None:
-        """End the work for the last request of this document, unless it equals `unless`."""
+    def withdraw(self, document: str) -> None:
+        """End the work for the last request of this document."""
         pending = self.requests.newest(document)
-        if pending is not None and pending.request != unless:
+        if pending is not None:
             if self.takes_late and pending.answer.done():
                 pending.link.send(DocumentChanged(document))
             self._withdraw(pending, Reason.SUPERSEDED)

@@ -13,8 +13,16 @@ from pathlib import Path
 
 from infill_engine.errors import WorkerError
 from infill_engine.models.checkpoint.user_data import state_folder
+from infill_engine.serving.file_lock import locked
 from infill_engine.serving.protocol import MAX_FRAME_BYTES, PROTOCOL, Hello, Welcome, decode, encode
-from infill_engine.serving.runtime_files import is_safe, locked, package_version, peer_pid, runtime_folder, socket_path
+from infill_engine.serving.runtime_files import (
+    LOCK_SECONDS,
+    is_safe,
+    package_version,
+    peer_pid,
+    runtime_folder,
+    socket_path,
+)
 from lsp_server.engine.link import WORKING_FOLDER, Command, Link, engine_options, kill
 from lsp_server.settings.schema import EngineChoice
 
@@ -116,7 +124,7 @@ def _read(connection: socket.socket, size: int) -> bytes:
 
 def _start(path: Path, command: Sequence[str], key_variable: str) -> socket.socket:
     """Start an engine, unless another client has just done so, and connect to it."""
-    with locked(path):
+    with locked(path, LOCK_SECONDS):
         if is_safe(path) and (connection := connect(path)) is not None:
             return connection
         if path.is_dir() and not path.is_symlink():

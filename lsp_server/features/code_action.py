@@ -6,15 +6,15 @@ an action is chosen          its edit, if the document is still the one that it 
 """
 
 import logging
-import traceback
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+import msgspec
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from infill_engine.budget.deadline import now
 from infill_engine.serving.protocol import State
+from infill_engine.stderr import without_text
 from lsp_server.documents.snapshots import Snapshot, text_between
 from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.session import Session
@@ -31,6 +31,20 @@ LOADING = "The model is still being loaded."
 NONE_FOUND = "There is no alternative that the model finds likely enough. A larger rewriteBudgetMs gives it more time."
 
 log = logging.getLogger(__name__)
+
+
+class _Data(msgspec.Struct, omit_defaults=True):
+    """The data of an action: the document, and the edits or else the target whose alternative is computed when chosen.
+
+    `id` is the same for the same edits of the same text; `gain` is in nats per token.
+    """
+
+    uri: str
+    version: int
+    id: str = ""
+    gain: float | None = None
+    edits: tuple[Edit, ...] = ()
+    target: Target | None = None
 
 
 async def code_action(session: Session, params: types.CodeActionParams, arrived: float) -> list[types.CodeAction]:
@@ -51,8 +65,7 @@ async def code_action(session: Session, params: types.CodeActionParams, arrived:
             return [_later(session, snapshot, target, params) for target in chosen]
         actions = await _computed(session, snapshot, chosen, params, due)
     except Exception as fault:
-        frames = "".join(traceback.format_tb(fault.__traceback__))
-        log.error("a request for alternatives failed: %s\n%s", type(fault).__name__, frames)
+        log.error("a request for alternatives failed: %s", without_text(fault))
         return []
     if not session.workspace.documents.is_newest(snapshot):
         return []
@@ -67,18 +80,23 @@ async def resolve(session: Session, action: types.CodeAction, arrived: float) ->
     """Return the action with its edit. Raises JsonRpcException if the document has changed, or nothing was found."""
     if action.edit is not None:
         return action
-    data = action.data if isinstance(action.data, Mapping) else {}
-    snapshot = session.workspace.documents.get(str(data.get("uri")))
-    if snapshot is None or data.get("version") != snapshot.client_version:
+    try:
+        data = msgspec.convert(action.data, _Data)
+    except msgspec.ValidationError as fault:
+        raise JsonRpcException(CHANGED, CONTENT_MODIFIED) from fault
+    snapshot, edits = session.workspace.documents.get(data.uri), data.edits
+    spans = data.target.spans if data.target is not None else tuple(edit.span for edit in edits)
+    if snapshot is None or data.version != snapshot.client_version or not _are_in(snapshot, spans):
         raise JsonRpcException(CHANGED, CONTENT_MODIFIED)
-    edits = _read_edits(data)
-    if edits is None:
+    if data.target is not None:
         due = arrived + session.workspace.settings.rewrite_budget_ms / 1000 - REPLY_SECONDS
-        offers = await _again(session, snapshot, data, due)
+        offers = await offers_for(session.requests, snapshot, data.target, due)
         if not offers:
             raise JsonRpcException(NONE_FOUND, REQUEST_FAILED)
         edits = offers[0].edits
-    if not session.workspace.documents.is_newest(snapshot) or not _still_there(snapshot, edits):
+    if not session.workspace.documents.is_newest(snapshot) or any(
+        text_between(snapshot.lines, *edit.span) != edit.old for edit in edits
+    ):
         raise JsonRpcException(CHANGED, CONTENT_MODIFIED)
     action.edit = workspace_edit(session, snapshot, edits)
     return action
@@ -138,14 +156,10 @@ def _wants(only: Sequence[str] | None, kind: str) -> bool:
 
 def _action(session: Session, snapshot: Snapshot, offer: Offer, params: types.CodeActionParams) -> types.CodeAction:
     verb = "Fix" if offer.target.fixes else "Rewrite"
-    edits = [
-        {"range": to_span(snapshot.lines, *edit.span, "utf-32"), "old": edit.old, "new": edit.new}
-        for edit in offer.edits
-    ]
-    gain = None if offer.gain is None else round(offer.gain, 3)
-    data = {**_data(snapshot), "id": offer.id_in(snapshot), "edits": edits, "gain": gain}
     action = _titled(f"{verb} {offer.target.label}: {offer.preview}", offer.target, params)
-    action.data = data
+    gain = None if offer.gain is None else round(offer.gain, 3)
+    data = _Data(snapshot.uri, snapshot.client_version, offer.id_in(snapshot), gain, offer.edits)
+    action.data = msgspec.to_builtins(data)
     if not session.client.can.resolves_edits:
         action.edit = workspace_edit(session, snapshot, offer.edits)
     return action
@@ -153,18 +167,8 @@ def _action(session: Session, snapshot: Snapshot, offer: Offer, params: types.Co
 
 def _later(session: Session, snapshot: Snapshot, target: Target, params: types.CodeActionParams) -> types.CodeAction:
     """Return an action whose alternative is computed when it is chosen."""
-    title = f"{'Fix' if target.fixes else 'Rewrite'} {target.label} with infill"
-    action = _titled(title, target, params)
-    spans = [to_span(snapshot.lines, *span, "utf-32") for span in target.spans]
-    action.data = {
-        **_data(snapshot),
-        "spans": spans,
-        "label": target.label,
-        "fixes": target.fixes,
-        "broken": target.broken,
-        "repeats": target.repeats,
-        "severalLines": target.several_lines,
-    }
+    action = _titled(f"{'Fix' if target.fixes else 'Rewrite'} {target.label} with infill", target, params)
+    action.data = msgspec.to_builtins(_Data(snapshot.uri, snapshot.client_version, target=target))
     if not session.client.can.resolves_edits:
         action.disabled = types.CodeActionDisabled("The editor cannot ask for an edit when an action is chosen.")
     return action
@@ -181,42 +185,8 @@ def _refused(reason: str, wanted: set[str]) -> types.CodeAction:
     return types.CodeAction(title, kind, disabled=types.CodeActionDisabled(reason))
 
 
-def _data(snapshot: Snapshot) -> dict[str, Any]:
-    return {"uri": snapshot.uri, "version": snapshot.client_version}
-
-
-def _read_edits(data: Mapping[str, Any]) -> tuple[Edit, ...] | None:
-    """The edits in an action's data; None if there are none. Raises JsonRpcException for data of another form."""
-    if "edits" not in data:
-        return None
-    try:
-        return tuple(Edit(_read_span(each["range"]), str(each["old"]), str(each["new"])) for each in data["edits"])
-    except (KeyError, TypeError, ValueError) as fault:
-        raise JsonRpcException(CHANGED, CONTENT_MODIFIED) from fault
-
-
-async def _again(session: Session, snapshot: Snapshot, data: Mapping[str, Any], due: float) -> list[Offer]:
-    try:
-        spans = tuple(_read_span(span) for span in data["spans"])
-        fixes, broken, repeats, several = (bool(data[name]) for name in ("fixes", "broken", "repeats", "severalLines"))
-        target = Target(str(data["label"]), spans, fixes, broken, repeats, several)
-    except (KeyError, TypeError, ValueError) as fault:
-        raise JsonRpcException(CHANGED, CONTENT_MODIFIED) from fault
-    if not spans or not all(_is_in(snapshot, span) for span in spans):
-        raise JsonRpcException(CHANGED, CONTENT_MODIFIED)
-    return await offers_for(session.requests, snapshot, target, due)
-
-
-def _read_span(span: Mapping[str, Any]) -> Span:
-    start, end = ((int(place["line"]), int(place["character"])) for place in (span["start"], span["end"]))
-    return start, end
-
-
-def _is_in(snapshot: Snapshot, span: Span) -> bool:
-    lines, (start, end) = snapshot.lines, span
-    return (0, 0) <= start <= end and end[0] < len(lines) and all(column <= len(lines[row]) for row, column in span)
-
-
-def _still_there(snapshot: Snapshot, edits: Sequence[Edit]) -> bool:
-    """Return whether the document has the announced text in every range."""
-    return all(_is_in(snapshot, edit.span) and text_between(snapshot.lines, *edit.span) == edit.old for edit in edits)
+def _are_in(snapshot: Snapshot, spans: Sequence[Span]) -> bool:
+    """Return whether there are spans, and all of them lie in a document."""
+    lines, places = snapshot.lines, [place for span in spans for place in span]
+    inside = all(0 <= row < len(lines) and 0 <= column <= len(lines[row]) for row, column in places)
+    return bool(spans) and inside and all(start <= end for start, end in spans)

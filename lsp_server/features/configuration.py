@@ -9,7 +9,7 @@ from lsp_server.project.excludes import bad_patterns
 from lsp_server.project.text import ProjectTexts
 from lsp_server.session import Session
 from lsp_server.settings.file import over, read_file
-from lsp_server.settings.schema import SECTION, SETTINGS, Fallback, read_settings
+from lsp_server.settings.schema import SECTION, SETTINGS, Fallback, read_settings, section_of
 
 TOO_LATE = (
     "infill-ls: completionFallback cannot be switched on while the server runs. Set it in the editor's initialization "
@@ -78,19 +78,13 @@ async def apply_options(session: Session, told: object) -> None:
         await session.engine.start(session.resolve(settings.engine))
 
 
-def section_of(settings: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the settings in our section, or all of them if there is no section."""
-    ours = settings.get(SECTION)
-    return ours if isinstance(ours, Mapping) else settings
-
-
-def _first(told: object) -> Mapping[str, object]:
+def _first(told: object) -> object:
     """Return our settings from a client's answer, which has one item per requested section."""
     item = told[0] if isinstance(told, list | tuple) and told else None
     return section_of(item) if isinstance(item, Mapping) else {}
 
 
-def _told(settings: object) -> Mapping[str, object] | None:
+def _told(settings: object) -> object:
     """Return our part of what a client sent, or None. Some clients send the settings of every extension."""
     if not isinstance(settings, Mapping):
         return None

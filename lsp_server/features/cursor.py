@@ -5,15 +5,15 @@
 A client need not send it, and it has no response. It is ignored if `version` is not the document's newest.
 """
 
-from lsp_server.protocol.messages import CursorParams
+from lsp_server.protocol.messages import PlaceParams
 from lsp_server.protocol.positions import to_place
 from lsp_server.session import Session
 
 
-def cursor(session: Session, params: CursorParams) -> None:
+def cursor(session: Session, params: PlaceParams) -> None:
     """Read ahead at the place. Documents that are not completed are ignored."""
     snapshot = session.workspace.documents.get(params.text_document.uri)
-    if snapshot is not None and params.version in (None, snapshot.client_version):
+    if snapshot is not None and params.text_document.version in (None, snapshot.client_version):
         place = to_place(snapshot.lines, params.position, session.client.can.encoding)
         session.next_edits.rests(snapshot.uri, place[0])
         session.prefetch.cursor_rested(snapshot, place)

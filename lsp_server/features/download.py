@@ -14,6 +14,7 @@ from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 from lsprotocol import types
 
 from infill_engine.models.checkpoint.user_data import trunk_folder
@@ -21,12 +22,17 @@ from infill_engine.models.registry import DEFAULT
 from infill_engine.models.trunk.files import source
 from infill_engine.models.trunk.files.folder import find_trunk
 from lsp_server.engine.link import WORKING_FOLDER
+from lsp_server.protocol.messages import read_argument
 from lsp_server.protocol.progress import ProgressBar
 from lsp_server.session import Session
 
 BUILDER = (sys.executable, "-m", "lsp_server.cli.models.building")  # fetches the default model
 TITLE = "Downloading the infill model"
 DONE, FAILED, CANCELLED = "done", "failed", "cancelled"
+
+
+class _Argument(msgspec.Struct, rename="camel"):
+    work_done_token: int | str | None = None
 
 
 def missing_model(session: Session) -> dict[str, object] | None:
@@ -45,7 +51,8 @@ async def download_model(session: Session, *arguments: object) -> dict[str, str]
     """Fetch and build the default model's files. The client has asked the user. Never raises."""
     if session.downloading is not None:
         return {"outcome": FAILED, "message": "The default model is being downloaded already."}
-    bar = ProgressBar(session.protocol, TITLE, _token(arguments), cancellable=True)
+    client = read_argument(arguments, _Argument)
+    bar = ProgressBar(session.protocol, TITLE, None if client is None else client.work_done_token, cancellable=True)
     session.downloading = (bar.token, asyncio.ensure_future(_run(bar)))
     try:
         outcome, message = await session.downloading[1]
@@ -85,9 +92,3 @@ async def _run(bar: ProgressBar) -> tuple[str, str]:
     if "folder" in last:
         return DONE, f"The default model is in {last['folder']}. It is used as soon as it is loaded."
     return FAILED, f"The default model could not be downloaded: {last.get('error', 'the process ended early')}."
-
-
-def _token(arguments: tuple[object, ...]) -> int | str | None:
-    first = arguments[0] if arguments else None
-    token = first.get("workDoneToken") if isinstance(first, Mapping) else None
-    return token if isinstance(token, int | str) else None

@@ -2,17 +2,17 @@
 
 import asyncio
 import gc
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 
 from lsprotocol import types
 
 from lsp_server.client_state import Capabilities
 from lsp_server.features import completion
-from lsp_server.features.configuration import apply_options, pull_settings, section_of
+from lsp_server.features.configuration import apply_options, pull_settings
 from lsp_server.protocol.uris import path_of
 from lsp_server.session import Session
-from lsp_server.settings.schema import SECTION
+from lsp_server.settings.schema import SECTION, section_of
 
 LOOK_SECONDS = 2.0  # how often to check that the client still runs
 
@@ -24,10 +24,7 @@ def initialize(session: Session, params: types.InitializeParams) -> None:
     client.process = params.process_id or 0
     session.reporter.shows_progress = client.can.shows_progress
     session.workspace.roots = _paths(params.workspace_folders or [types.WorkspaceFolder(params.root_uri or "", "")])
-    options = params.initialization_options
-    if isinstance(options, Mapping):
-        options = section_of(options)
-    client.first_options = options
+    client.first_options = options = section_of(params.initialization_options)
     client.offers_completion = completion.is_wanted(params.capabilities, options)
     if client.offers_completion:
         completion.register(session)

@@ -5,19 +5,19 @@ See docs/next-edit.md.
 
 import asyncio
 import logging
-import traceback
 
-import attrs
+from lsprotocol import types
 
 from infill_engine.budget.deadline import now
 from infill_engine.edits.types import NoEditReason
+from infill_engine.stderr import without_text
 from lsp_server.documents.snapshots import Snapshot
-from lsp_server.protocol.next_edit_messages import (
+from lsp_server.protocol.messages import (
+    ACCEPT_NEXT_EDIT,
     LATE_NEXT_EDIT,
-    NextEditParams,
-    SettledParams,
-    accept_command,
-    read_arguments,
+    DismissedParams,
+    PlaceParams,
+    read_argument,
 )
 from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.protocol.uris import path_in_project
@@ -32,9 +32,9 @@ LONGEST_SECONDS = 2.0  # that the model may take for one region, even if the bud
 log = logging.getLogger(__name__)
 
 
-async def next_edit(session: Session, params: NextEditParams, arrived: float) -> dict[str, object]:
+async def next_edit(session: Session, params: PlaceParams, arrived: float) -> dict[str, object]:
     """Return all proposals, or the reason why there are none. Never raises."""
-    found = await _found(session, params)
+    found = await _found(session, params, params.text_document.version)
     snapshot = found.snapshot
     return {
         "proposals": [_proposal(session, snapshot, held) for held in found.held] if snapshot is not None else [],
@@ -44,16 +44,17 @@ async def next_edit(session: Session, params: NextEditParams, arrived: float) ->
     }
 
 
-async def inline_edit(session: Session, params: NextEditParams) -> dict[str, object]:
+async def inline_edit(session: Session, params: PlaceParams) -> dict[str, object]:
     """Return the edits of the best proposal, each with the command to run after it was applied."""
     # These clients send the version from before the changes that they send just ahead of the request. They themselves
     # drop edits for any other version than the current one.
-    found = await _found(session, attrs.evolve(params, version=None))
+    found = await _found(session, params, None)
     snapshot = found.snapshot
     if snapshot is None or not found.held:
         return {"edits": []}
     best = found.held[0]
-    command = accept_command(snapshot.uri, best.id)
+    accepted = {"uri": snapshot.uri, "id": best.id}
+    command = types.Command(title="Accepted", command=ACCEPT_NEXT_EDIT, arguments=[accepted])
     document = {"uri": snapshot.uri, "version": snapshot.client_version}
     return {
         "edits": [
@@ -63,27 +64,25 @@ async def inline_edit(session: Session, params: NextEditParams) -> dict[str, obj
     }
 
 
-def did_dismiss(session: Session, params: SettledParams) -> None:
+def did_dismiss(session: Session, params: DismissedParams) -> None:
     """Withdraw proposals for good."""
-    session.next_edits.dismiss(params.uri, params.ids)
-
-
-def did_accept(_session: Session, _params: SettledParams) -> None:
-    """Do nothing: applied proposals are recognised from the edits themselves."""
-
-
-def ignore(_session: Session, _params: object) -> None:
-    """Ignore a notification that needs no action."""
+    uri = params.uri if params.text_document is None else params.text_document.uri
+    session.next_edits.dismiss(uri, params.ids if params.id is None else [params.id])
 
 
 def dismissed(session: Session, *arguments: object) -> None:
     """The command form of `did_dismiss`."""
-    params = read_arguments(arguments)
+    params = read_argument(arguments, DismissedParams)
     if params is not None:
         did_dismiss(session, params)
 
 
-async def _found(session: Session, params: NextEditParams) -> Found:
+def accepted(_session: Session, *_arguments: object) -> None:
+    """Do nothing: applied proposals are recognised from the edits themselves."""
+
+
+async def _found(session: Session, params: PlaceParams, version: int | None) -> Found:
+    """Return the proposals at a place. Those for a `version` are refused if the document has another one."""
     # Read before the first await, because the document may change afterwards.
     uri = params.text_document.uri
     snapshot = session.workspace.documents.get(uri)
@@ -92,7 +91,7 @@ async def _found(session: Session, params: NextEditParams) -> Found:
     reason = session.requests.refusal(snapshot)
     if snapshot is None or reason is not None:
         return Found(snapshot, reason=NoEditReason(reason.value) if reason is not None else NoEditReason.UNSUPPORTED)
-    if params.version not in (None, snapshot.client_version):
+    if version not in (None, snapshot.client_version):
         return Found(snapshot, reason=NoEditReason.STALE)
     place = to_place(snapshot.lines, params.position, session.client.can.encoding)
     try:
@@ -100,14 +99,12 @@ async def _found(session: Session, params: NextEditParams) -> Found:
             snapshot,
             offset(snapshot.lines, place),
             place[0],
-            lambda: session.workspace.documents.is_newest(snapshot),
             _by_model(session, snapshot) if session.workspace.settings.next_edit_model else None,
         )
     except asyncio.CancelledError:
         return Found(snapshot, reason=NoEditReason.CANCELLED)
     except Exception as fault:
-        frames = "".join(traceback.format_tb(fault.__traceback__))
-        log.error("a request for next edits failed: %s\n%s", type(fault).__name__, frames)
+        log.error("a request for next edits failed: %s", without_text(fault))
         return Found(snapshot, reason=NoEditReason.FAILED)
 
 

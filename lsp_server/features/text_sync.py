@@ -6,7 +6,7 @@ from lsprotocol import types
 
 from infill_engine.models.runtime.allocator import release_freed
 from infill_engine.text.languages import recognise
-from lsp_server.documents.snapshots import Change, Snapshot
+from lsp_server.documents.snapshots import Change, Snapshot, change_to
 from lsp_server.protocol.positions import to_place
 from lsp_server.session import Session
 
@@ -74,7 +74,7 @@ def _changes(
             end = to_place(snapshot.lines, event.range.end, session.client.can.encoding)
             change = Change(event.text, start, end)
         else:
-            change = Change(event.text)
+            change = change_to(snapshot, event.text)
         yield change
         # The change has been applied by the time the next one is requested.
         after = session.workspace.documents.get(uri)

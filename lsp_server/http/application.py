@@ -7,7 +7,6 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from hashlib import blake2b
-from traceback import format_tb
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -23,6 +22,7 @@ from starlette.types import Lifespan
 from infill_engine.budget.deadline import now
 from infill_engine.errors import InfillError
 from infill_engine.serving.protocol import Status
+from infill_engine.stderr import without_text
 from lsp_server.http.access import Access
 from lsp_server.http.description import openapi
 from lsp_server.http.metrics import Metrics
@@ -105,7 +105,7 @@ def application(
                 response = await handle(request)
             except HTTPException:
                 raise
-            except Exception as fault:  # its message may contain the user's text
+            except Exception as fault:
                 log.error("a request failed: %s", without_text(fault))
                 raise HTTPException(500, "The server met an unexpected fault; its log shows where.") from None
             metrics.responses.labels(path, response.status_code).inc()
@@ -128,11 +128,6 @@ def application(
         exception_handlers={HTTPException: refused},
         lifespan=lifespan,
     )
-
-
-def without_text(fault: BaseException) -> str:
-    """Return what may be logged of a fault: its type and where it happened, but not its message."""
-    return f"{type(fault).__name__}\n{''.join(format_tb(fault.__traceback__))}"
 
 
 def _check_sender(request: Request, access: Access) -> None:

@@ -9,16 +9,16 @@ rest follows there.
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from traceback import format_tb
+from itertools import count
 
 from infill_engine.edits.types import Proposal, applied
+from infill_engine.stderr import without_text
 from infill_engine.text.languages import language_of
 from infill_engine.types import PastEdit
-from lsp_server.documents.snapshots import Change, Documents, Snapshot
+from lsp_server.documents.snapshots import Documents, Snapshot, change_to
 from lsp_server.http.question import Question
-from lsp_server.suggestions.next_edits.bursts import REMEMBERED
+from lsp_server.suggestions.next_edits.bursts import BULK_SECONDS, REMEMBERED
 from lsp_server.suggestions.next_edits.by_model import ByModel
-from lsp_server.suggestions.next_edits.replay import replayed
 from lsp_server.suggestions.next_edits.tracker import NextEdits
 
 MOST_STEPS = 12  # lines of an edit that are changed one by one
@@ -40,25 +40,30 @@ class Retold:
         """Return the region after a next edit; None if none follows there. Never raises."""
         before = self.question.before
         try:
-            found = await self.tracker.ask(self.snapshot, len(before), before.count("\n"), lambda: True, by_model)
-        except Exception as fault:  # its message may contain the user's text
-            log.error(
-                "a search for next edits failed: %s\n%s", type(fault).__name__, "".join(format_tb(fault.__traceback__))
-            )
+            found = await self.tracker.ask(self.snapshot, len(before), before.count("\n"), by_model)
+        except Exception as fault:
+            log.error("a search for next edits failed: %s", without_text(fault))
             return None
         return _region_after(self.question, [held.proposal for held in found.held])
 
 
 def retold(question: Question, uri: str, language: str) -> Retold:
-    """Repeat the last edits of a question, in a document of their own. The caller must end the tracker."""
+    """Repeat the last edits of a question, in a document of their own. The caller must end the tracker.
+
+    Their times are unknown, so each counts as made alone.
+    """
     question = replace(question, history=question.history[-REMEMBERED:])
-    documents, steps, paths = Documents(), list[tuple[Snapshot, Snapshot]](), {uri: question.path}
+    documents, tracker, paths = Documents(), NextEdits(pause_seconds=0), {uri: question.path}
+    times = count(0, 2 * BULK_SECONDS)
 
     def make(name: str, text: str) -> None:
-        before, after = documents.get(name), documents.change(name, [Change(text)])
+        before = documents.get(name)
         assert before is not None
+        change = change_to(before, text)
+        after = documents.change(name, [change])
         assert after is not None
-        steps.append((before, after))
+        tracker.edited(before, change, after, next(times))
+        tracker.changed(after)
 
     text, made = _unmade(question)
     documents.open(uri, language, text)
@@ -72,7 +77,7 @@ def retold(question: Question, uri: str, language: str) -> Retold:
             make(name, edit.above + edit.new + edit.below)
     snapshot = documents.get(uri)
     assert snapshot is not None
-    return Retold(question, replayed(steps), snapshot, paths)
+    return Retold(question, tracker, snapshot, paths)
 
 
 def with_candidate(question: Question, candidate: str) -> str | None:

@@ -6,7 +6,6 @@ in the background when it is opened, and again when the text is out of date. Unt
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -15,7 +14,6 @@ from cachetools import LRUCache
 
 from infill_engine.context.drafts.renamed_match import outline_of_other
 from infill_engine.context.project_text import joined, nearest_first
-from infill_engine.errors import InputError
 from infill_engine.text.languages import all_entries, language_of, related
 from infill_engine.types import ProjectText
 from lsp_server.project.excludes import is_excluded
@@ -76,16 +74,12 @@ def read_around(document: Path, language: str, root: Path, excludes: tuple[str, 
 
     Folders that cannot be read contribute no text.
     """
-    skipped: Counter[str] = Counter()
     own = PurePosixPath(document.relative_to(root).as_posix())
-    try:
-        paths = [path for path, _ in zip(listed(root, skipped), range(MOST_LISTED), strict=False)]
-    except InputError:
-        return ProjectText()
+    paths = [path for path, _ in zip(listed(root), range(MOST_LISTED), strict=False)]
     alike = related(language)
     nearest = nearest_first(own, (path for path in paths if path != own and language_of(path.name) in alike))
     allowed = (path for path in nearest if not is_excluded((root / path).as_uri(), excludes, (str(root),)))
-    read = ((str(path), read_source(root / path, skipped)) for path in allowed)
+    read = ((str(path), read_source(root / path)) for path in allowed)
     return joined((path, text) for path, text in read if text is not None)
 
 

@@ -1,21 +1,29 @@
-"""Our extensions of the protocol: methods, commands, and how their parameters are decoded.
+"""Our extensions of the protocol: methods, commands, and the parameters that clients send.
 
 infill/candidates   request       `CandidatesParams` -> candidates with all their details
 infill/getStatus    request       the engine's state and the current settings
 infill/status       notification  the same, on every change (`lsp_server.status`)
 infill/lateAnswer   notification  where to ask again (`lsp_server.suggestions.late_answers`)
-infill/cursor       notification  `CursorParams`, from the client: where the cursor has come to rest
-infill/nextEdit     request       what the last edit makes necessary (`lsp_server.protocol.next_edit_messages`)
-infill.accepted     command       a shown candidate was accepted
-infill.dismissed    command       the candidates shown in a document were dismissed
+infill/cursor       notification  `PlaceParams`, from the client: where the cursor has come to rest
+infill.accepted     command       `AnswerPart`: a shown candidate was accepted
+infill.dismissed    command       `AnswerPart`: the candidates shown in a document were dismissed
 infill.restartEngine  command     restart the worker
 infill.downloadModel  command     fetch the default model (`lsp_server.features.download`)
+
+Next edits (docs/next-edit.md):
+
+infill/nextEdit                    request       `PlaceParams` -> proposals, or why there are none
+textDocument/copilotInlineEdit     request       the same, in the form that clients of GitHub's server read
+infill/didDismissNextEdit          notification  `DismissedParams`: these proposals were dismissed
+infill.nextEdit.dismiss            command       the same
+infill.nextEdit.accept             command       a proposal was applied; the edits themselves show it
+infill/lateNextEdit                notification  to the client: `{uri, version}`, where asking again finds a proposal
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TypeVar
 
-import attrs
-from cattrs import Converter
+import msgspec
 from lsprotocol import types
 
 CANDIDATES = "infill/candidates"
@@ -28,9 +36,16 @@ DISMISSED = "infill.dismissed"
 RESTART_ENGINE = "infill.restartEngine"
 DOWNLOAD_MODEL = "infill.downloadModel"
 
+NEXT_EDIT = "infill/nextEdit"
+INLINE_EDIT = "textDocument/copilotInlineEdit"
+LATE_NEXT_EDIT = "infill/lateNextEdit"
+LATE_NEXT_EDITS = "infillLateNextEdits"  # the experimental capability of a client that asks again
+DID_DISMISS_NEXT_EDIT = "infill/didDismissNextEdit"
+ACCEPT_NEXT_EDIT = "infill.nextEdit.accept"
+DISMISS_NEXT_EDIT = "infill.nextEdit.dismiss"
 
-@attrs.frozen
-class CandidatesParams:
+
+class CandidatesParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The place to complete. The candidates replace `range`, which must be on one line; without it, nothing."""
 
     text_document: types.TextDocumentIdentifier
@@ -40,84 +55,51 @@ class CandidatesParams:
     partial_result_token: int | str | None = None
 
 
-@attrs.define
-class CandidatesRequest:
-    """The whole message."""
+class PlaceParams(msgspec.Struct, frozen=True, rename="camel"):
+    """The cursor's place. The document's version is None if the client sends none."""
 
-    id: int | str
-    method: str
-    jsonrpc: str
-    params: CandidatesParams
-
-
-@attrs.frozen
-class CursorParams:
-    """A place where the cursor has come to rest. `version` is the client's document version, None if not sent."""
-
-    text_document: types.TextDocumentIdentifier
+    text_document: types.OptionalVersionedTextDocumentIdentifier
     position: types.Position
-    version: int | None = None
 
 
-@attrs.define
-class CursorNotification:
-    """The whole message. It has no id, because pygls treats any message with an id as a request."""
+class DismissedParams(msgspec.Struct, frozen=True, rename="camel"):
+    """Proposals of a document that were dismissed: `id` or `ids`, without either all that are shown.
 
-    method: str
-    jsonrpc: str
-    params: CursorParams
+    The notification names the document as `text_document`, the command as `uri`.
+    """
+
+    text_document: types.TextDocumentIdentifier | None = None
+    uri: str = ""
+    id: str | None = None
+    ids: list[str] | None = None
 
 
-MESSAGES: dict[str, type] = {CANDIDATES: CandidatesRequest, CURSOR: CursorNotification}
+class AnswerPart(msgspec.Struct, frozen=True):
+    """A candidate: its index, from 0, in the answer for a version of a document."""
+
+    uri: str
+    version: int
+    index: int
 
 
-def teach(converter: Converter) -> None:
-    """Register our messages with a converter. Malformed parameters raise; unknown fields are ignored."""
+REQUESTS: dict[str, type] = {CANDIDATES: CandidatesParams, NEXT_EDIT: PlaceParams, INLINE_EDIT: PlaceParams}
+NOTIFICATIONS: dict[str, type] = {CURSOR: PlaceParams, DID_DISMISS_NEXT_EDIT: DismissedParams}
 
-    def read_candidates(message: dict[str, Any], _: type) -> CandidatesRequest:
-        params = _candidates_params(converter, message["params"])
-        return CandidatesRequest(message["id"], message["method"], message["jsonrpc"], params)
+T = TypeVar("T")
 
-    def read_cursor(message: dict[str, Any], _: type) -> CursorNotification:
-        return CursorNotification(message["method"], message["jsonrpc"], _cursor_params(converter, message["params"]))
 
-    converter.register_structure_hook(CandidatesRequest, read_candidates)
-    converter.register_structure_hook(CursorNotification, read_cursor)
+def read_argument(arguments: Sequence[object], form: type[T]) -> T | None:
+    """Return the only argument of a command, which some clients put into another list; None for any other form."""
+    found = arguments[0] if arguments else None
+    if isinstance(found, list | tuple):
+        return read_argument(found, form)
+    try:
+        return msgspec.convert(found, form)
+    except msgspec.ValidationError:
+        return None
 
 
 def accepted_command(uri: str, version: int, index: int) -> types.Command:
-    """Return the command to run after a candidate was accepted.
-
-    `index` is the candidate's index, from 0, in the answer for this version of the document.
-    """
-    return types.Command(
-        title="Accepted", command=ACCEPTED, arguments=[{"uri": uri, "version": version, "index": index}]
-    )
-
-
-def _candidates_params(converter: Converter, params: dict[str, Any]) -> CandidatesParams:
-    span, token = params.get("range"), params.get("partialResultToken")
-    if not (token is None or isinstance(token, int | str)):
-        raise TypeError
-    return CandidatesParams(
-        converter.structure(params["textDocument"], types.TextDocumentIdentifier),
-        converter.structure(params["position"], types.Position),
-        None if span is None else converter.structure(span, types.Range),
-        _whole(params.get("candidates")),
-        token,
-    )
-
-
-def _cursor_params(converter: Converter, params: dict[str, Any]) -> CursorParams:
-    document = params["textDocument"]
-    return CursorParams(
-        converter.structure(document, types.TextDocumentIdentifier),
-        converter.structure(params["position"], types.Position),
-        _whole(document.get("version")),
-    )
-
-
-def _whole(value: object) -> int | None:
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
-        raise TypeError
-    return value
+    """Return the command to run after a candidate was accepted; see `AnswerPart`."""
+    part = {"uri": uri, "version": version, "index": index}
+    return types.Command(title="Accepted", command=ACCEPTED, arguments=[part])

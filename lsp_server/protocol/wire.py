@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import msgspec
 from lsprotocol import types
 from pygls.exceptions import (
     JsonRpcException,
@@ -18,11 +19,10 @@ from pygls.exceptions import (
     JsonRpcInvalidRequest,
     JsonRpcServerNotInitialized,
 )
-from pygls.protocol import LanguageServerProtocol
+from pygls.protocol import JsonRPCNotification, JsonRPCRequestMessage, LanguageServerProtocol
 
 from infill_engine.budget.deadline import now
-from lsp_server.protocol import messages as extensions
-from lsp_server.protocol import next_edit_messages
+from lsp_server.protocol.messages import NOTIFICATIONS, REQUESTS
 
 MOST = 2**31 - 1  # the largest integer that the protocol allows
 
@@ -37,8 +37,6 @@ _OWN = (
     types.NOTEBOOK_DOCUMENT_DID_CHANGE,
     types.NOTEBOOK_DOCUMENT_DID_CLOSE,
 )
-
-_OURS = {**extensions.MESSAGES, **next_edit_messages.MESSAGES}
 
 
 def silence_libraries() -> None:
@@ -55,8 +53,6 @@ class WireProtocol(LanguageServerProtocol):
         self._introduced = False  # whether the client has sent `initialize`
         self._leaving = False  # whether the client has sent `shutdown`
         self._arrived: float | None = None  # when the newest message arrived; None if nobody has said so
-        extensions.teach(self._converter)
-        next_edit_messages.teach(self._converter)
 
     def _register_builtin_features(self) -> None:
         super()._register_builtin_features()  # type: ignore[no-untyped-call]
@@ -113,9 +109,11 @@ class WireProtocol(LanguageServerProtocol):
         message["jsonrpc"] = self.VERSION
         if message.get("method") == types.INITIALIZE:
             _null_means_supported(message)
-        ours = _OURS.get(message.get("method", ""))
-        if ours is not None:
-            return self._converter.structure(repaired(message), ours)
+        method = message.get("method", "")
+        if method in REQUESTS:
+            return JsonRPCRequestMessage(message["id"], method, self.VERSION, _params(message, REQUESTS[method]))
+        if method in NOTIFICATIONS:
+            return JsonRPCNotification(method, self.VERSION, _params(message, NOTIFICATIONS[method]))
         try:
             return super().structure_message(message)
         except JsonRpcException:
@@ -130,6 +128,11 @@ class WireProtocol(LanguageServerProtocol):
             future = self._request_futures.pop(request_id, None)
             if future is not None and not future.done():
                 future.set_exception(error)
+
+
+def _params(message: dict[str, Any], form: type) -> Any:
+    """Return the parameters of one of our own messages. Unknown fields are ignored. Raises ValidationError."""
+    return msgspec.convert(repaired(message)["params"], form)
 
 
 def repaired(message: dict[str, Any]) -> Any:

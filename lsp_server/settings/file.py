@@ -11,7 +11,6 @@ from typing import Any
 
 from infill_engine.errors import InputError
 from infill_engine.models.checkpoint.user_data import settings_file
-from lsp_server.settings.schema import SECTION
 
 MEASURED = "measured"  # why the settings are what they are; no setting
 LARGEST_BYTES = 1_000_000
@@ -30,11 +29,7 @@ def over(own: Mapping[str, Any], editor: object) -> object:
     """Return the editor's settings object with those of the file where the editor has none, or has null."""
     if not own or not (editor is None or isinstance(editor, Mapping)):
         return editor
-    flat = editor or {}
-    nested = flat.get(SECTION)
-    if isinstance(nested, Mapping):
-        flat = nested
-    return {**own, **{key: value for key, value in flat.items() if value is not None}}
+    return {**own, **{key: value for key, value in (editor or {}).items() if value is not None}}
 
 
 def measured_reason() -> str:

@@ -4,18 +4,19 @@ An invalid value is reported once and replaced by its default. No user setting s
 """
 
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
 
 from infill_engine.engine.remote.address import KEY_VARIABLE
 from infill_engine.types import Eagerness
 from lsp_server.settings.secrets import DEFAULT_EXCLUDES
 
 SECTION = "infill"
-_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")  # capitals only, so that a key entered here by mistake is not accepted
 MOST_CANDIDATES = 16
 LEAST_BUDGET_MS, MOST_BUDGET_MS = 10, 60_000
 
@@ -62,11 +63,10 @@ class ServerSettings:
     `languages` maps LSP language identifiers to yes or no; "*" covers the rest. `further_excludes` are patterns in
     .gitignore syntax, matched against paths inside the workspace. `eagerness` says how sure a best candidate must be to
     appear unasked; `show_threshold`, the lowest such confidence from 0 to 1, takes its place unless it is None.
-    `search_project` also looks for similar
-    text in workspace files that are not open. `next_edits` proposes what an edit makes necessary elsewhere, and
-    `next_edit_model` lets the model propose what else may follow.
-    `late_answers` shows what is found after an answer that showed nothing, in editors that support it.
-    `completion_fallback` is read at `initialize`; afterwards it can only be switched off.
+    `search_project` also looks for similar text in workspace files that are not open. `next_edits` proposes what an
+    edit makes necessary elsewhere, and `next_edit_model` lets the model propose what else may follow. `late_answers`
+    shows what is found after an answer that showed nothing, in editors that support it. `completion_fallback` is read
+    at `initialize`; afterwards it can only be switched off.
     """
 
     enable: bool = True
@@ -104,12 +104,11 @@ def read_settings(user: object) -> tuple[ServerSettings, tuple[str, ...]]:
 
     `user` is the object as received: flat, or nested under "infill". Missing and null entries get their defaults.
     """
+    user = section_of(user)
     if user is None:
         return ServerSettings(), ()
     if not isinstance(user, Mapping):
         return ServerSettings(), (f"infill-ls: settings are {_shown(user)}; expected an object. Using the defaults.",)
-    if user.get(SECTION) is not None:
-        return read_settings(user[SECTION])
     ours: dict[str, Any] = {}
     warnings = []
     for key, value in user.items():
@@ -121,7 +120,7 @@ def read_settings(user: object) -> tuple[ServerSettings, tuple[str, ...]]:
             setting = SETTINGS[key]
             try:
                 ours[setting.field] = setting.read(value)
-            except ValueError:
+            except msgspec.ValidationError:
                 warnings.append(
                     f"infill-ls: setting {key} is {_shown(value, key)}; expected {setting.expected}. Using the "
                     f"default, {_shown(setting.default)}."
@@ -133,74 +132,19 @@ def read_settings(user: object) -> tuple[ServerSettings, tuple[str, ...]]:
     return replace(settings, engine=choice), tuple(warnings)
 
 
-def _boolean(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError
-    return value
+def section_of(settings: object) -> object:
+    """Return our section of a client's settings; all of them if they have none."""
+    ours = settings.get(SECTION) if isinstance(settings, Mapping) else None
+    return settings if ours is None else ours
 
 
-def _fallback(value: object) -> Fallback:
+def _languages(value: list[str] | dict[str, bool]) -> Mapping[str, bool]:
+    return {"*": True, **value} if isinstance(value, dict) else {"*": "*" in value, **dict.fromkeys(value, True)}
+
+
+def _fallback(value: Fallback | bool) -> Fallback:
     if isinstance(value, bool):
         return Fallback.ALWAYS if value else Fallback.NEVER
-    return Fallback(_name(value))
-
-
-def _precision(value: object) -> Precision:
-    return Precision(_name(value))
-
-
-def _eagerness(value: object) -> Eagerness:
-    return Eagerness(_name(value))
-
-
-def _languages(value: object) -> Mapping[str, bool]:
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return {"*": "*" in value, **dict.fromkeys(value, True)}
-    if isinstance(value, Mapping) and all(isinstance(item, bool) for item in value.values()):
-        return {"*": True, **value}
-    raise ValueError
-
-
-def _strings(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise ValueError
-    return tuple(value)
-
-
-def _name(value: object) -> str:
-    if not isinstance(value, str) or not value.strip() or "\0" in value:
-        raise ValueError
-    return value.strip()
-
-
-def _variable(value: object) -> str:
-    if not isinstance(value, str) or not _VARIABLE.fullmatch(value):
-        raise ValueError
-    return value
-
-
-def _whole(least: int, most: int) -> Callable[[object], int]:
-    def read(value: object) -> int:
-        number = _number(value)
-        if not least <= number <= most or number != int(number):
-            raise ValueError
-        return int(number)
-
-    return read
-
-
-def _share(value: object) -> float | None:
-    if value is None:
-        return None
-    number = _number(value)
-    if not 0 <= number <= 1:
-        raise ValueError
-    return number
-
-
-def _number(value: object) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        raise ValueError
     return value
 
 
@@ -210,12 +154,22 @@ def _named(values: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One entry of the editor's object: the field it sets, a description of valid values, and its parser."""
+    """One entry of the editor's object: the field it sets, a description of valid values, and their type in JSON."""
 
     field: str  # of ServerSettings, or of its EngineChoice
     expected: str
-    read: Callable[[object], object]
+    form: Any
     bounds: tuple[int, int] | None = None
+    adapt: Callable[[Any], object] | None = None  # turns a value of this type into the field's
+
+    def read(self, value: object) -> object:
+        """Return the field's value. Raises ValidationError."""
+        if isinstance(value, str):
+            value = value.strip()
+        elif isinstance(value, float) and value.is_integer():
+            value = int(value)
+        found = msgspec.convert(value, self.form)
+        return found if self.adapt is None else self.adapt(found)
 
     @property
     def default(self) -> object:
@@ -225,37 +179,53 @@ class Setting:
 
 
 def _between(field: str, of: str, least: int, most: int) -> Setting:
-    return Setting(field, f"a whole number {of}from {least} to {most}", _whole(least, most), (least, most))
+    form = Annotated[int, Meta(ge=least, le=most)]
+    return Setting(field, f"a whole number {of}from {least} to {most}", form, (least, most))
 
+
+def _switch(field: str) -> Setting:
+    return Setting(field, "true or false", bool)
+
+
+_NAME = Annotated[str, Meta(pattern=r"\A[^\0]+\Z")]
+_VARIABLE = Annotated[str, Meta(pattern=r"\A[A-Z_][A-Z0-9_]*\Z")]  # a key entered here by mistake is not in capitals
 
 SETTINGS: Mapping[str, Setting] = {
-    "enable": Setting("enable", "true or false", _boolean),
+    "enable": _switch("enable"),
     "languages": Setting(
         "languages",
         'a list of language identifiers, or an object such as {"*": true, "markdown": false}',
-        _languages,
+        list[str] | dict[str, bool],
+        adapt=_languages,
     ),
     "budgetMs": _between("budget_ms", "of milliseconds ", LEAST_BUDGET_MS, MOST_BUDGET_MS),
     "rewriteBudgetMs": _between("rewrite_budget_ms", "of milliseconds ", LEAST_BUDGET_MS, MOST_BUDGET_MS),
     "candidates": _between("candidates", "", 1, MOST_CANDIDATES),
-    "eagerness": Setting("eagerness", _named(Eagerness), _eagerness),
-    "showThreshold": Setting("show_threshold", "a number from 0 to 1, or null for that of eagerness", _share, (0, 1)),
-    "excludes": Setting("further_excludes", "a list of patterns in .gitignore syntax", _strings),
-    "searchProject": Setting("search_project", "true or false", _boolean),
-    "nextEdits": Setting("next_edits", "true or false", _boolean),
-    "nextEditModel": Setting("next_edit_model", "true or false", _boolean),
-    "lateAnswers": Setting("late_answers", "true or false", _boolean),
-    "completionFallback": Setting("completion_fallback", f"{_named(Fallback)}, or true or false", _fallback),
+    "eagerness": Setting("eagerness", _named(Eagerness), Eagerness),
+    "showThreshold": Setting(
+        "show_threshold",
+        "a number from 0 to 1, or null for that of eagerness",
+        Annotated[float, Meta(ge=0, le=1)],
+        (0, 1),
+    ),
+    "excludes": Setting("further_excludes", "a list of patterns in .gitignore syntax", tuple[str, ...]),
+    "searchProject": _switch("search_project"),
+    "nextEdits": _switch("next_edits"),
+    "nextEditModel": _switch("next_edit_model"),
+    "lateAnswers": _switch("late_answers"),
+    "completionFallback": Setting(
+        "completion_fallback", f"{_named(Fallback)}, or true or false", Fallback | bool, adapt=_fallback
+    ),
     "model": Setting(
         "model",
         'a name such as "default", the path of a model\'s folder, OWNER/NAME, or a server such as '
         "openai:https://host/v1#MODEL",
-        _name,
+        _NAME,
     ),
-    "device": Setting("device", 'a device such as "auto", "cpu" or "cuda"', _name),
-    "precision": Setting("precision", _named(Precision), _precision),
-    "reuseContext": Setting("reuse_context", "true or false", _boolean),
-    "apiKeyVariable": Setting("key_variable", "the name of an environment variable, in capitals", _variable),
+    "device": Setting("device", 'a device such as "auto", "cpu" or "cuda"', _NAME),
+    "precision": Setting("precision", _named(Precision), Precision),
+    "reuseContext": _switch("reuse_context"),
+    "apiKeyVariable": Setting("key_variable", "the name of an environment variable, in capitals", _VARIABLE),
 }
 
 

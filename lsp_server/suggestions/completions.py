@@ -2,10 +2,10 @@
 
 import asyncio
 import logging
-import traceback
 from dataclasses import dataclass, replace
 
 from infill_engine.budget.deadline import now
+from infill_engine.stderr import without_text
 from infill_engine.types import Answer, Candidate, Reason, Source
 from lsp_server.documents.snapshots import Change, Snapshot, edited_lines
 from lsp_server.engine.requests import OnLate, OnPreview
@@ -94,8 +94,7 @@ class Completions:
         except asyncio.CancelledError:
             answer = Answer(reason=Reason.CANCELLED)
         except Exception as fault:
-            frames = "".join(traceback.format_tb(fault.__traceback__))
-            log.error("a request failed: %s\n%s", type(fault).__name__, frames)
+            log.error("a request failed: %s", without_text(fault))
             answer = Answer(reason=Reason.WORKER_FAILED)
         elapsed_ms = (now() - asked.arrived) * 1000
         self.status.answered(thinking, answer.reason, elapsed_ms)

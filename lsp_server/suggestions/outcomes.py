@@ -11,7 +11,7 @@ candidate shown by request, at any confidence, stays visible while it is being t
 is remembered in `Dismissals`.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -235,17 +235,6 @@ class SuggestionTracker:
         else:
             suggestion.outcome = outcome
             self.count(outcome, 1)
-
-
-def read_arguments(arguments: Sequence[object]) -> tuple[str, int, int] | None:
-    """Read uri, version and index from the arguments of `infill.accepted` or `infill.dismissed`; None if malformed."""
-    first = arguments[0] if arguments else None
-    if not isinstance(first, Mapping):
-        return None
-    uri, version, index = first.get("uri"), first.get("version"), first.get("index")
-    if isinstance(uri, str) and isinstance(version, int) and isinstance(index, int):
-        return uri, version, index
-    return None
 
 
 def _inserted(suggestion: _Suggestion, snapshot: Snapshot) -> str | None:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from infill_engine.errors import InputError
 from infill_engine.models.checkpoint.user_data import state_folder
+from infill_engine.serving.file_lock import locked
 from lsp_server.usage.counters import Days, merge
-from lsp_server.usage.file_lock import locked
 
 FORMAT = 1
 NAME = "statistics.json"

@@ -38,7 +38,7 @@ export async function pickProposal(editor: vscode.TextEditor, placed: Placed[]):
     }
 }
 
-export function short(text: string): string {
+function short(text: string): string {
     return onOneLine(text.trim()).slice(0, LONGEST);
 }
 

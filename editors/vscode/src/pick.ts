@@ -2,7 +2,7 @@
 
 import * as vscode from 'vscode';
 import { type Command, ExecuteCommandRequest, type LanguageClient } from 'vscode-languageclient/node';
-import { type Place, ask } from './ask';
+import { ask } from './ask';
 import { isReadOnly, whyNot } from './documents';
 import { tell } from './messages';
 import { Preview } from './preview';
@@ -62,7 +62,7 @@ async function obstacleTo({ document, selection }: vscode.TextEditor): Promise<s
 
 /** Let the user choose; undefined if they leave. */
 function choose(server: Server, client: LanguageClient, editor: vscode.TextEditor): Promise<Item | undefined> {
-    const place = placeIn(editor);
+    const { document, selection } = editor; // the cursor, or the selection to be replaced
     const preview = new Preview(editor);
     const cancelling = new vscode.CancellationTokenSource();
     const picker = vscode.window.createQuickPick<Item>();
@@ -72,7 +72,7 @@ function choose(server: Server, client: LanguageClient, editor: vscode.TextEdito
     void vscode.commands.executeCommand('editor.action.inlineSuggest.hide');
     const showActive = (item: Item | undefined): void => {
         if (item?.text !== undefined) {
-            preview.show(item.text, item.range ?? place.range);
+            preview.show(item.text, item.range ?? selection);
         } else {
             preview.clear();
         }
@@ -84,7 +84,7 @@ function choose(server: Server, client: LanguageClient, editor: vscode.TextEdito
         showActive(items[0]);
     };
     const onCanvas = (canvas: Canvas): void => put(`Infill: denoising, step ${canvas.step}`, itemsOfCanvas(canvas));
-    ask(client, place, onCanvas, cancelling.token)
+    ask(client, document, selection, onCanvas, cancelling.token)
         .then((answer) => put(titleOf(answer), itemsOf(answer, server)))
         .catch((fault: Error) => put('Infill: failed', [{ label: `$(error) ${fault.message}`, alwaysShow: true }]))
         .finally(() => (picker.busy = false));
@@ -106,12 +106,6 @@ function choose(server: Server, client: LanguageClient, editor: vscode.TextEdito
         });
         picker.show();
     });
-}
-
-/** The cursor, or the selection to be replaced. */
-function placeIn(editor: vscode.TextEditor): Place {
-    const { selection, document } = editor;
-    return { document, position: selection.start, range: new vscode.Range(selection.start, selection.end) };
 }
 
 function titleOf(answer: CandidatesAnswer | undefined): string {

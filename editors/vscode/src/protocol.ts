@@ -23,8 +23,7 @@ export interface Candidate {
 export interface CandidatesParams {
     textDocument: TextDocumentIdentifier;
     position: Position;
-    range?: Range;
-    candidates?: number;
+    range: Range;
     partialResultToken?: ProgressToken;
 }
 
@@ -35,7 +34,6 @@ export interface CandidatesAnswer {
     budgetMs?: number;
     model?: string;
     device?: string;
-    version?: number;
 }
 
 /** A canvas while it is denoised: one row for each candidate, with open slots still masked. */
@@ -60,7 +58,6 @@ export interface EditProposal {
 export interface NextEditAnswer {
     proposals: EditProposal[];
     reason: string | null;
-    version: number | null;
 }
 
 export interface DismissParams {
@@ -124,6 +121,4 @@ export const canvasProgress = new ProgressType<Canvas>();
 
 export const ACCEPTED = 'infill.accepted';
 export const DISMISSED = 'infill.dismissed';
-export const RESTART_ENGINE = 'infill.restartEngine';
 export const DOWNLOAD_MODEL = 'infill.downloadModel';
-export const METHOD_NOT_FOUND = -32601;

@@ -10,11 +10,11 @@ The text before a burst is kept as the lines of a snapshot, which costs nothing.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from infill_engine.edits.changes import changed_lines, compose, followed_by, make, trimmed
+from infill_engine.edits.changes import between, changed_lines, compose, followed_by, make, trimmed
 from infill_engine.edits.types import Change, EditedText, NoEditReason
 from lsp_server.documents.snapshots import Change as DocumentChange
-from lsp_server.documents.snapshots import Snapshot
-from lsp_server.protocol.positions import Place
+from lsp_server.documents.snapshots import Snapshot, text_between
+from lsp_server.protocol.positions import Place, replace_surrogates
 
 PASTE_CHARS, PASTE_LINES = 200, 8  # inserted or removed at once, or within BULK_SECONDS
 BULK_SECONDS = 1.5
@@ -154,35 +154,15 @@ class Bursts:
         return sum(one[1] for one in self._recent) > PASTE_CHARS or sum(one[2] for one in self._recent) > PASTE_LINES
 
 
-def edited_by(before: Snapshot, change: DocumentChange, after: Snapshot) -> Edited:
-    """Convert a change to an `Edited`: trim common text; reduce a full replacement to the differing lines."""
-    if change.start is None or change.end is None:
-        return _swapped_lines(before.lines, after.lines)
+def edited_by(before: Snapshot, change: DocumentChange) -> Edited:
+    """Convert a change to an `Edited` without the characters that were already there."""
     start, end = sorted((change.start, change.end))
-    first = offset(before.lines, start)
-    length = offset(before.lines[start[0] : end[0] + 1], (end[0] - start[0], end[1])) - start[1]
-    grown = after.size - before.size
-    new = _text(after.lines, start, length + grown)
-    old = _text(before.lines, start, length)
-    kept = trimmed(old, [Change(0, len(old), new)])
+    row, first = start[0], offset(before.lines, start)
+    old = text_between(before.lines, start, end)
+    kept = between(old, replace_surrogates(change.text))
     if not kept:
-        return Edited(first, first, "", start[0])
-    row = start[0] + old.count("\n", 0, kept[0].start)
-    return Edited(first + kept[0].start, first + kept[0].end, kept[0].new, row)
-
-
-def _swapped_lines(old: Sequence[str], new: Sequence[str]) -> Edited:
-    shortest = min(len(old), len(new))
-    top = next((row for row in range(shortest) if old[row] != new[row]), shortest)
-    most = shortest - top
-    bottom = next((row for row in range(most) if old[-1 - row] != new[-1 - row]), most)
-    start = sum(map(len, old[:top]))
-    removed, inserted = "".join(old[top : len(old) - bottom]), "".join(new[top : len(new) - bottom])
-    kept = trimmed(removed, [Change(0, len(removed), inserted)])
-    if not kept:
-        return Edited(start, start, "", top)
-    row = top + removed.count("\n", 0, kept[0].start)
-    return Edited(start + kept[0].start, start + kept[0].end, kept[0].new, row)
+        return Edited(first, first, "", row)
+    return Edited(first + kept[0].start, first + kept[0].end, kept[0].new, row + old.count("\n", 0, kept[0].start))
 
 
 def offset(lines: Sequence[str], place: Place) -> int:
@@ -198,15 +178,3 @@ def place_at(lines: Sequence[str], at: int) -> Place:
             return row, at
         at -= len(line)
     return 0, 0
-
-
-def _text(lines: Sequence[str], start: Place, length: int) -> str:
-    """Return `length` characters starting at a place."""
-    row, column = start
-    parts, missing = [lines[row][column : column + length]], length
-    missing -= len(parts[0])
-    while missing > 0 and row + 1 < len(lines):
-        row += 1
-        parts.append(lines[row][:missing])
-        missing -= len(parts[-1])
-    return "".join(parts)

@@ -17,11 +17,10 @@ Key = tuple[str, frozenset[tuple[str, str]]]
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A proposal and the id by which the client knows it. `of` is how many edits it had when first shown."""
+    """A proposal and the id by which the client knows it."""
 
     id: str
     proposal: Proposal
-    of: int
 
 
 @dataclass(slots=True)
@@ -29,8 +28,6 @@ class Shown:
     """The proposals for one document, best first, adjusted to its newest text."""
 
     held: list[Held] = field(default_factory=list)
-    accepted: int = 0
-    dismissed: int = 0
     _refused: dict[Key, None] = field(default_factory=dict)  # in order, oldest first
     _replaced: dict[tuple[str, str], None] = field(default_factory=dict)
     _count: int = 0
@@ -43,7 +40,7 @@ class Shown:
             held = known.get(proposal.edits)
             if held is None:
                 self._count += 1
-                held = Held(f"{prefix}{self._count}", proposal, len(proposal.edits))
+                held = Held(f"{prefix}{self._count}", proposal)
             fresh.append(held)
         self.held = fresh
         return fresh
@@ -65,9 +62,7 @@ class Shown:
         for held in self.held:
             proposal = carried(held.proposal, edit)
             announced |= proposal is not None and len(proposal.edits) < len(held.proposal.edits)
-            if proposal is not None and not proposal.edits:
-                self.accepted += 1
-            elif proposal is not None:
+            if proposal is not None and proposal.edits:
                 kept.append(replace(held, proposal=proposal))
         self.held = kept
         return announced
@@ -82,16 +77,14 @@ class Shown:
         for pair in list(self._replaced)[:-MOST_REPLACED]:
             del self._replaced[pair]
 
-    def dismiss(self, ids: Sequence[str] | None) -> int:
-        """Withdraw these proposals, or all, and never show equal ones again. Return how many were withdrawn."""
+    def dismiss(self, ids: Sequence[str] | None) -> None:
+        """Withdraw these proposals, or all, and never show equal ones again."""
         refused = [held for held in self.held if ids is None or held.id in ids]
         for held in refused:
             self._refused[key_of(held.proposal)] = None
         for key in list(self._refused)[:-MOST_DISMISSED]:
             del self._refused[key]
         self.held = [held for held in self.held if held not in refused]
-        self.dismissed += len(refused)
-        return len(refused)
 
     def clear(self) -> None:
         """Withdraw all proposals. They may be shown again."""

@@ -59,7 +59,7 @@ class NextEdits:
     def edited(self, before: Snapshot, change: Change, after: Snapshot, at: float) -> None:
         """Record one change of a document."""
         held = self._of(before.uri)
-        edit = edited_by(before, change, after)
+        edit = edited_by(before, change)
         if not edit.new and edit.start == edit.end:
             return
         announced = held.shown.edited(edit)
@@ -71,8 +71,9 @@ class NextEdits:
 
     def changed(self, snapshot: Snapshot) -> None:
         """All changes of one notification have been applied."""
+        held = self._of(snapshot.uri)
+        self._overtake(held)
         if snapshot.last_edit is EditKind.UNDO:
-            held = self._of(snapshot.uri)
             held.bursts.undone()
             held.shown.clear()
             self._outdate(held)
@@ -92,25 +93,17 @@ class NextEdits:
         if held is not None:
             self._outdate(held)
 
-    def dismiss(self, uri: str, ids: list[str] | None) -> int:
-        """Withdraw these proposals for good, or all that are shown. Return how many were withdrawn."""
-        held = self._documents.get(uri)
-        if held is None:
-            return 0
-        return held.shown.dismiss(ids)
+    def dismiss(self, uri: str, ids: list[str] | None) -> None:
+        """Withdraw these proposals for good, or all that are shown."""
+        if uri in self._documents:
+            self._documents[uri].shown.dismiss(ids)
 
-    async def ask(
-        self,
-        snapshot: Snapshot,
-        cursor: int | None,
-        row: int,
-        is_newest: Callable[[], bool],
-        by_model: ByModel | None = None,
-    ) -> Found:
-        """Return what the newest burst makes necessary. An older, overtaken question gets `SUPERSEDED`.
+    async def ask(self, snapshot: Snapshot, cursor: int | None, row: int, by_model: ByModel | None = None) -> Found:
+        """Return what the newest burst makes necessary. A question that a newer one or a change overtakes gets
+        `SUPERSEDED`.
 
-        `cursor` is the user's position as a character offset, and `row` its row. `is_newest` says whether the snapshot
-        is still the document's newest. Where nothing is necessary, the answer is what `by_model` expects.
+        `cursor` is the user's position as a character offset, and `row` its row. Where nothing is necessary, the
+        answer is what `by_model` expects.
         """
         held = self._of(snapshot.uri)
         self._overtake(held)
@@ -118,16 +111,16 @@ class NextEdits:
         if held.bursts.reason is not None:
             return Found(snapshot, reason=held.bursts.reason)
         await self._pause(held, row)
-        if stop.is_set() or not is_newest():
+        if stop.is_set():
             return Found(snapshot, reason=NoEditReason.SUPERSEDED)
         earlier = tuple(one.proposal for one in held.shown.held)
         if earlier and not held.fresh:
             return self._answer(held, snapshot, Consequences(earlier))
-        found, settled = await self._exact(held, snapshot, cursor, stop, is_newest)
+        found, settled = await self._exact(held, snapshot, cursor, stop)
         if by_model is not None and not (found.proposals or settled or stop.is_set()):
             expected = await self._expected(held, snapshot, cursor, by_model)
             found = Consequences(tuple(expected)) if expected else found
-        if stop.is_set() or not is_newest():
+        if stop.is_set():
             return Found(snapshot, reason=NoEditReason.SUPERSEDED)
         held.fresh = False
         more = tuple(proposal for proposal in earlier if proposal not in found.proposals)
@@ -152,7 +145,7 @@ class NextEdits:
             await asyncio.sleep(min(left, self.pause_seconds))
 
     async def _exact(
-        self, held: _Document, snapshot: Snapshot, cursor: int | None, stop: Event, is_newest: Callable[[], bool]
+        self, held: _Document, snapshot: Snapshot, cursor: int | None, stop: Event
     ) -> tuple[Consequences, bool]:
         """Return what is necessary, and whether nothing else may be expected, as far as there is time."""
         found, settled = Consequences(reason=NoEditReason.NO_CONSEQUENCE), True
@@ -162,7 +155,7 @@ class NextEdits:
             held.shown.follows(edited)
         for number, edited in enumerate(texts):
             found = await self._in_thread(partial(self.find, edited, stop.is_set))
-            if stop.is_set() or not is_newest():
+            if stop.is_set():
                 break
             settled = settled if number else found.settled
             allowed = tuple(held.shown.allowed(found.proposals))

@@ -13,6 +13,11 @@ def preview(nvim: Editor) -> str | None:
     return mark[2] if mark else None
 
 
+def is_finished(nvim: Editor) -> bool:
+    """Whether the list has the answer: a canvas before it cannot be chosen."""
+    return (nvim.list() or [""])[0].endswith("ms ")
+
+
 @pytest.mark.parametrize(
     ("marked", "keys", "previewed", "after"),
     [
@@ -43,7 +48,7 @@ def test_in_insert_mode(nvim: Editor, marked: str, keys: str, previewed: str, af
 def test_each_entry_has_its_confidence_and_time(nvim: Editor) -> None:
     nvim.open("x = │")
     nvim.type("<M-p>")
-    lines = nvim.until(lambda: (nvim.list() or [""])[0].endswith("ms ") and nvim.list())
+    lines = nvim.until(lambda: is_finished(nvim) and nvim.list())
     for number, (line, text) in enumerate(zip(lines, ["alpha(1)", "beta(2, 3)", "gamma"], strict=True), 1):
         entry = re.fullmatch(r" (\d) (.*?) +(\d+) % · (\d+) ms ", line)
         assert entry, line
@@ -95,7 +100,7 @@ def test_in_normal_mode(nvim: Editor) -> None:
     nvim.open("x = │")
     nvim.type("<Esc>")
     nvim.command("Infill pick")
-    nvim.until(lambda: preview(nvim))
+    nvim.until(lambda: is_finished(nvim))
     nvim.type("j<CR>")
     nvim.until(lambda: nvim.text == "x = beta(2, 3)")
     assert nvim.mode == "n"
@@ -114,7 +119,7 @@ def test_in_normal_mode(nvim: Editor) -> None:
 def test_replacing_what_is_selected(nvim: Editor, text: str, keys: str, after: str) -> None:
     nvim.open(text + "│")
     nvim.type("<Esc>" + keys)
-    shown = nvim.until(lambda: preview(nvim))
+    shown = nvim.until(lambda: is_finished(nvim) and preview(nvim))
     assert nvim.text == text
     nvim.type("<CR>")
     nvim.until(lambda: nvim.text == after.format(shown))

@@ -151,7 +151,6 @@ while True:
     ("program", "told"),
     [
         ("import sys; sys.exit('no such module')", "ended as it started"),
-        (f"INFO = {{'name': 'infill-ls', 'version': '0.0.9'}}\n{ANSWER}", "is version 0.0.9"),
         (f"INFO = {{'name': 'another-ls', 'version': '9.0'}}\n{ANSWER}", 'starts "another-ls"'),
     ],
 )

@@ -107,37 +107,12 @@ def test_a_document_that_is_only_virtual_is_left_alone(bare: Workbench, scratch:
     assert all(uri.startswith("file:") for uri in opened)
 
 
-def test_an_older_server_is_used_and_told_of(bare: Workbench, scratch: Path) -> None:
-    older = program(scratch / "older", says="older", version="0.0.9", unknown=("infill/candidates",))
-    bare.configure(serverPath=older)
+def test_an_older_server_is_told_of(bare: Workbench, scratch: Path) -> None:
+    bare.configure(serverPath=program(scratch / "older", says="older", version="0.0.9"))
     told = bare.wait_for_message("older than this extension")
     assert "0.0.9" in told
     assert "in the way it was installed" in told
     assert len(bare.messages()) == 1
-    path = bare.open("older.py", "f(│wrong)\n")
-    bare.press("Control+Alt+Enter")
-    bare.until(lambda: bare.preview() == "older", "a preview", bare.preview)
-    bare.press("Escape")
-    bare.until(lambda: not bare.rows() and bare.preview() == "", "the list to close", bare.preview)
-    for _ in "wrong":
-        bare.press("Shift+ArrowRight")
-    bare.press("Control+Alt+Enter")
-    bare.until(lambda: bool(bare.rows()) and bare.preview() == "older", "a preview", bare.preview)
-    bare.press("Enter")
-    bare.until(lambda: "older" in bare.text(), "the choice in the text", bare.text)
-    assert bare.saved(path) == b"f(older)\n"
-
-
-def test_a_server_that_knows_no_candidates_at_all(bare: Workbench, scratch: Path) -> None:
-    unknown = ("infill/candidates", "textDocument/inlineCompletion")
-    bare.configure(serverPath=program(scratch / "no_candidates", says="nothing", unknown=unknown))
-    bare.wait_for_model("nothing")
-    bare.open("no_candidates.py", "f(│)\n")
-    bare.press("Control+Alt+Enter")
-    bare.until(
-        lambda: any("upgrade it in the way it was installed" in row for row in bare.rows()), "what to do", bare.rows
-    )
-    bare.press("Escape")
 
 
 # what infill.serverPath names, and what the user is told

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lsprotocol import types
 
 from infill_engine.text.syntax import parser_for
-from lsp_server.documents.snapshots import Change, Documents, EditKind, Snapshot, split_lines
+from lsp_server.documents.snapshots import Change, Documents, EditKind, Snapshot, change_to, split_lines
 from lsp_server.protocol.positions import Place, to_place, to_position
 
 URI = "file:///project/example.py"
@@ -89,7 +89,7 @@ def test_edits_give_the_reference_text(text: str, todo: list, encoding: str) -> 
 @given(ODD, ODD)
 def test_whole_text_replaced(before: str, after: str) -> None:
     documents = opened(before)
-    snapshot = documents.change(URI, [Change(after)])
+    snapshot = documents.change(URI, [change_to(documents.get(URI), after)])
     assert snapshot.lines == reference_split(after)
     assert snapshot.size == len(after)
 
@@ -133,7 +133,7 @@ def check_kinds(text: str, steps: list[tuple[str, EditKind]]) -> None:
     """Each step is the whole next text; the change is what differs."""
     documents = opened(text)
     for after, kind in steps:
-        snapshot = documents.change(URI, [Change(after)])
+        snapshot = documents.change(URI, [change_to(documents.get(URI), after)])
         assert (after, snapshot.last_edit) == (after, kind)
 
 
@@ -156,12 +156,18 @@ def test_kind_of_edit(text: str, steps: list[tuple[str, EditKind]]) -> None:
     check_kinds(text, steps)
 
 
+RETYPED = change_to(opened("def f():\n    retur\n").get(URI), "def f():\n    return\n")
 CURSORS = [
     ("one typed character", "ab\ncd\n", Change("x", (1, 1), (1, 1)), (1, 2)),
     ("a line break", "def f():\n", Change("\n    ", (0, 8), (0, 8)), (1, 4)),
     ("a bracket the editor closed", "print\n", Change("()", (0, 5), (0, 5)), (0, 6)),
     ("a deletion", "abc\n", Change("", (0, 1), (0, 2)), (0, 1)),
-    ("the whole text", "def f():\n    retur\n", Change("def f():\n    return\n"), (1, 10)),
+    (
+        "the whole text",
+        "def f():\n    retur\n",
+        change_to(opened("def f():\n    retur\n").get(URI), "def f():\n    return\n"),
+        (1, 10),
+    ),
     ("past the end", "ab", Change("c", (0, 2), (0, 2)), (0, 3)),
     ("after an emoji", "'😀'\n", Change("😀x", (0, 2), (0, 2)), (0, 4)),
 ]
@@ -204,7 +210,7 @@ def test_opened_twice_stays_open_until_closed_twice() -> None:
 
 
 def test_change_of_an_unopened_document() -> None:
-    assert Documents().change(URI, [Change("x")]) is None
+    assert Documents().change(URI, [Change("x", (0, 0), (0, 0))]) is None
 
 
 def numbered_functions(count: int) -> str:

@@ -106,7 +106,6 @@ async def test_a_newer_request_supersedes_within_its_document_alone() -> None:
         assert str(said(await client.ask("d", ask_for("new"), due()))).startswith("new ")
         assert said(await old) is Reason.SUPERSEDED
         client.speculate("d", ask_for("slow"), due())
-        client.withdraw("d", unless=ask_for("slow"))
         kept = asyncio.ensure_future(client.ask("d", ask_for("slow"), due()))
         await asyncio.sleep(0.02)
         assert not kept.done()

@@ -25,7 +25,6 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ({"budgetMs": 200}, None, {"budgetMs": 200}),
         ({"budgetMs": 200}, {}, {"budgetMs": 200}),
         ({"budgetMs": 200, "candidates": 1}, {"budgetMs": 80}, {"budgetMs": 80, "candidates": 1}),
-        ({"budgetMs": 200}, {"infill": {"budgetMs": 80}, "other": 1}, {"budgetMs": 80}),
         ({"budgetMs": 200}, {"budgetMs": None}, {"budgetMs": 200}),
         ({"budgetMs": 200}, "nonsense", "nonsense"),
     ],

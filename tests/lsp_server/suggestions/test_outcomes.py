@@ -8,9 +8,10 @@ from capabilities import NEOVIM, VSCODE
 from editor import Editor, editor
 from lsprotocol import types
 
-from lsp_server.documents.snapshots import Change, Documents, Snapshot
+from lsp_server.documents.snapshots import Change, Documents, Snapshot, change_to
+from lsp_server.protocol.messages import AnswerPart, read_argument
 from lsp_server.suggestions.dismissals import Dismissals
-from lsp_server.suggestions.outcomes import SuggestionTracker, read_arguments
+from lsp_server.suggestions.outcomes import SuggestionTracker
 
 URI = "file:///project/a.py"
 TEXTS = ("alpha(1)", "beta", "if x:\n    y = 1\n")
@@ -117,7 +118,8 @@ def test_what_edits_tell(edits: list[str | int], expected: dict[str, int], marke
 
 def test_a_document_that_is_replaced_as_a_whole() -> None:
     following = Following("a = 1\nx = │)\n")
-    snapshot = following.documents.change(URI, [Change("a = 1\nx = alpha(1))\n")], 2)
+    change = change_to(following.documents.get(URI), "a = 1\nx = alpha(1))\n")
+    snapshot = following.documents.change(URI, [change], 2)
     following.suggestions.changed(snapshot)
     assert following.told() == {"accepted": 1, SAVED: 8}
 
@@ -201,10 +203,11 @@ def test_a_command_for_something_else() -> None:
 
 
 ARGUMENTS = [
-    ([{"uri": "u", "version": 3, "index": 1}], ("u", 3, 1)),
+    ([{"uri": "u", "version": 3, "index": 1}], AnswerPart("u", 3, 1)),
     ([], None),
     ([None], None),
     (["u", 3, 1], None),
+    ([[{"uri": "u", "version": 3, "index": 1}]], AnswerPart("u", 3, 1)),
     ([{"uri": 5, "version": 3, "index": 1}], None),
     ([{"uri": "u"}], None),
 ]
@@ -212,7 +215,7 @@ ARGUMENTS = [
 
 @pytest.mark.parametrize(("arguments", "expected"), ARGUMENTS, ids=str)
 def test_arguments_of_the_command(arguments: list[object], expected: object) -> None:
-    assert read_arguments(arguments) == expected
+    assert read_argument(arguments, AnswerPart) == expected
 
 
 SCRIPT = {"rules": [{"before": "x = ", "candidates": ["alpha(1)", "beta(2)"]}]}

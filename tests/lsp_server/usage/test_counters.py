@@ -16,11 +16,11 @@ from capabilities import BARE
 from editor import REPOSITORY, editor
 
 from infill_engine.errors import InputError
+from infill_engine.serving.file_lock import locked
 from infill_engine.types import Reason
 from lsp_server.__main__ import main
 from lsp_server.usage import store as tally_file
 from lsp_server.usage.counters import UsageCounters, histogram, merge, percentile, total
-from lsp_server.usage.file_lock import locked
 
 DAY = "2026-11-20"
 SECRET = "hunter2"

@@ -45,6 +45,15 @@ local function settings()
   return (running and running.settings.infill) or ((vim.lsp.config[NAME] or {}).settings or {}).infill or {}
 end
 
+---@param name string of a setting
+---@param enable boolean
+---@param what string that is said to be on or off
+local function toggle(name, enable, what)
+  set({ [name] = enable })
+  require('infill.next_edit').renew()
+  say({ ('%s %s'):format(what, enable and 'on' or 'off') })
+end
+
 --- By language; a language that is not named is allowed.
 ---@param languages any
 ---@return table<string, boolean>
@@ -99,21 +108,13 @@ local COMMANDS = {
     require('infill').dismiss_next_edit()
   end,
   ['toggle-next-edits'] = function()
-    local enable = settings().nextEdits == false
-    set({ nextEdits = enable })
-    require('infill.next_edit').renew()
-    say({ 'infill: next edits are ' .. (enable and 'on' or 'off') })
+    toggle('nextEdits', settings().nextEdits == false, 'infill: next edits are')
   end,
   ['toggle-next-edit-model'] = function()
-    local enable = not settings().nextEditModel
-    set({ nextEditModel = enable })
-    require('infill.next_edit').renew()
-    say({ 'infill: next edits of the model are ' .. (enable and 'on' or 'off') })
+    toggle('nextEditModel', not settings().nextEditModel, 'infill: next edits of the model are')
   end,
   toggle = function()
-    local enable = settings().enable == false
-    set({ enable = enable })
-    say({ 'infill is ' .. (enable and 'on' or 'off') })
+    toggle('enable', settings().enable == false, 'infill is')
   end,
   eagerness = function(arguments)
     local function choose(level)

@@ -11,27 +11,21 @@ local REST_MS = 120
 
 -- There is one cursor, so one timer for all buffers.
 local timer = assert(vim.uv.new_timer())
-local newest = 0 -- number of the newest movement; callbacks of older ones do nothing
 
 --- The cursor has moved in a buffer, or into it.
 ---@param bufnr integer
 function M.moved(bufnr)
-  M.stop()
-  local movement = newest
   timer:start(
     REST_MS,
     0,
     vim.schedule_wrap(function()
-      if movement == newest then
-        M._tell(bufnr)
-      end
+      M._tell(bufnr)
     end)
   )
 end
 
 --- Cancels a waiting report: the text has changed, which Neovim reports after the movement, or the buffer was left.
 function M.stop()
-  newest = newest + 1
   timer:stop()
 end
 

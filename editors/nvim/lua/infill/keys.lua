@@ -16,7 +16,12 @@ local DESCRIPTIONS = {
 local MODES = { next_edit = { 'i', 'n' } } -- insert mode for all others
 local LEAVE = '<Esc>' -- in normal mode also dismisses the next edit that is shown
 
----@type table<integer, { mode: string, lhs: string, before: table }[]> by buffer: our keys, and the buffer's own mappings they hide
+---@class infill.Key a mapping of ours in a buffer
+---@field mode string
+---@field lhs string
+---@field before table the buffer's own mapping that it hides; empty if there is none
+
+---@type table<integer, infill.Key[]> by buffer
 local ours = {}
 
 ---@param bufnr integer
@@ -38,17 +43,42 @@ end
 
 ---@param bufnr integer
 function M.remove_all(bufnr)
-  for _, key in ipairs(ours[bufnr] or {}) do
-    if vim.api.nvim_buf_is_loaded(bufnr) then
-      vim.api.nvim_buf_call(bufnr, function()
-        pcall(vim.keymap.del, key.mode, key.lhs, { buffer = bufnr })
-        if not vim.tbl_isempty(key.before) then
-          vim.fn.mapset(key.mode, false, key.before)
-        end
-      end)
-    end
-  end
+  M.unmap(bufnr, ours[bufnr] or {})
   ours[bufnr] = nil
+end
+
+---@param bufnr integer
+---@param mode string
+---@param lhs string
+---@param action fun(before: table) gets the buffer's own mapping that ours hides, or an empty one
+---@param options vim.keymap.set.Opts
+---@return infill.Key
+function M.map(bufnr, mode, lhs, action, options)
+  local before = vim.api.nvim_buf_call(bufnr, function()
+    return vim.fn.maparg(lhs, mode, false, true)
+  end)
+  before = before.buffer == 1 and before or {}
+  vim.keymap.set(mode, lhs, function()
+    action(before)
+  end, vim.tbl_extend('error', options, { buffer = bufnr }))
+  return { mode = mode, lhs = lhs, before = before }
+end
+
+--- Removes mappings, and restores those that they hide.
+---@param bufnr integer
+---@param keys infill.Key[]
+function M.unmap(bufnr, keys)
+  if not vim.api.nvim_buf_is_loaded(bufnr) then
+    return
+  end
+  vim.api.nvim_buf_call(bufnr, function()
+    for _, key in ipairs(keys) do
+      pcall(vim.keymap.del, key.mode, key.lhs, { buffer = bufnr })
+      if not vim.tbl_isempty(key.before) then
+        vim.fn.mapset(key.mode, false, key.before)
+      end
+    end
+  end)
 end
 
 --- Types keys before any that are waiting.
@@ -62,16 +92,12 @@ end
 ---@param lhs string
 ---@param action infill.Action|'dismiss_next_edit'
 function M._set(bufnr, mode, lhs, action)
-  local before = vim.api.nvim_buf_call(bufnr, function()
-    return vim.fn.maparg(lhs, mode, false, true)
-  end)
-  before = before.buffer == 1 and before or {}
-  table.insert(ours[bufnr], { mode = mode, lhs = lhs, before = before })
-  vim.keymap.set(mode, lhs, function()
+  local key = M.map(bufnr, mode, lhs, function(before)
     if not require('infill')[action]() then
       M._fall_through(mode, lhs, before)
     end
-  end, { buffer = bufnr, desc = DESCRIPTIONS[action] })
+  end, { desc = DESCRIPTIONS[action] })
+  table.insert(ours[bufnr], key)
 end
 
 --- Does what the key would do without our mapping.

@@ -148,17 +148,6 @@ function M.jump_or_accept(by_tab)
   return true
 end
 
---- Applies the proposal that is shown without moving the cursor. False if nothing is shown.
----@return boolean
-function M.accept()
-  local bufnr = vim.api.nvim_get_current_buf()
-  local now = M.current(bufnr)
-  if now then
-    M._accept(bufnr, now)
-  end
-  return now ~= nil
-end
-
 --- Dismisses the proposals of the buffer for good. False if nothing is shown.
 ---@return boolean
 function M.dismiss()
@@ -291,10 +280,6 @@ function M._accept(bufnr, now)
       table.insert(edits, { range = edit.range, newText = edit.newText })
     end
     vim.lsp.util.apply_text_edits(edits, bufnr, now.encoding)
-    local client = server.of(bufnr)
-    if client then
-      client:notify('infill/didAcceptNextEdit', { textDocument = { uri = vim.uri_from_bufnr(bufnr) }, id = proposal.id })
-    end
     M.follow(bufnr)
   end)
 end

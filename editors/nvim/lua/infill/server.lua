@@ -4,7 +4,6 @@ local M = {}
 --- Milliseconds within which a server must answer after its start; on an idle machine it takes less than a second.
 M.patience = 20000
 
-local OLDEST = '0.1.0' -- the oldest version that this plugin supports
 local EXECUTABLE = 'infill-ls'
 local MARKERS = { '.git', '.hg', 'pyproject.toml', 'package.json', 'Cargo.toml', 'go.mod' }
 local NAME = require('infill.hooks').NAME
@@ -129,22 +128,12 @@ function M.complain_if_missing(bufnr)
   end
 end
 
---- The message for a wrong or outdated server; nil if the server fits.
----@param info? { name: string, version?: string } what the server said about itself
+--- The message for a wrong server; nil if it is ours.
+---@param info? { name: string } what the server said about itself
 ---@return string?
 function M.misfit(info)
-  if not info then
-    return nil
-  end
-  if info.name ~= EXECUTABLE then
+  if info and info.name ~= EXECUTABLE then
     return ('infill: the command starts %q and not %s; correct `cmd`'):format(info.name, EXECUTABLE)
-  end
-  local version = info.version and info.version:find('%.') and vim.version.parse(info.version)
-  if version and vim.version.lt(version, OLDEST) then
-    return (
-      'infill: the server is version %s, but this plugin needs %s or newer; '
-      .. 'run `pip install -U .` in the folder of a newer one'
-    ):format(info.version, OLDEST)
   end
 end
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 NAME = "infill-ls"
-UNKNOWN = -32601
 
 
 def program(path: Path, **options: Any) -> str:
@@ -43,11 +42,10 @@ def main(
     says: str = "",
     name: str = NAME,
     version: str = "9.0.0",
-    unknown: tuple[str, ...] = (),
     dies_after: float | None = None,
     loads_until: str = "",
 ) -> None:
-    """Serve on stdio; `unknown` are methods that it does not know; after `dies_after` seconds it crashes.
+    """Serve on stdio; after `dies_after` seconds it crashes.
 
     Its model is loaded when the file `loads_until` is there.
     """
@@ -69,8 +67,6 @@ def main(
             )
             _send(method="infill/status", params={"state": "loading", "fraction": 0.5})
             threading.Thread(target=_load, args=(loads_until, loaded, says), daemon=True).start()
-        elif method in unknown:
-            _send(id=message["id"], error={"code": UNKNOWN, "message": f"{method} is unknown"})
         elif method == "textDocument/inlineCompletion":
             position = message["params"]["position"]
             selected = message["params"]["context"].get("selectedCompletionInfo")

@@ -143,12 +143,12 @@ async def test_data_that_is_not_ours_is_refused(client: Editor) -> None:
     for data in (
         None,
         {},
-        {"uri": uri, "version": 0, "edits": [{"range": 1}]},
-        {"uri": uri, "version": 0, "spans": []},
+        {"uri": uri, "version": 0, "edits": [{"span": 1}]},
+        {"uri": uri, "version": 0, "target": {"label": "code", "spans": []}},
     ):
         with pytest.raises(JsonRpcException, match="has changed"):
             await resolved(client, types.CodeAction("x", data=data))
-    edit = {"range": {"start": {"line": 0, "character": 0}, "end": {"line": 99, "character": 0}}, "old": "", "new": "x"}
+    edit = {"span": [[0, 0], [99, 0]], "old": "", "new": "x"}
     with pytest.raises(JsonRpcException, match="has changed"):
         await resolved(client, types.CodeAction("x", data={"uri": uri, "version": 0, "edits": [edit]}))
 
@@ -187,10 +187,11 @@ async def test_one_name_with_two_diagnostics_stays_one_name(client: Editor) -> N
     spans = [types.Range(types.Position(1, at), types.Position(1, at + 3)) for at in (12, 18)]
     diagnostics = [types.Diagnostic(span, "undefined") for span in spans]
     actions = await ask(client, uri, "siz", diagnostics=diagnostics, only=["quickfix"])
-    assert titles(actions) == ["Fix name: size"]
-    assert applied(client, uri, await resolved(client, actions[0])) == text.replace("siz ", "size ").replace(
-        "siz)", "size)"
-    )
+    (later,) = await ask(client, uri, "siz", AUTOMATIC, diagnostics=diagnostics)
+    assert titles([*actions, later]) == ["Fix name: size", "Fix name with infill"]
+    fixed = text.replace("siz ", "size ").replace("siz)", "size)")
+    assert applied(client, uri, await resolved(client, actions[0])) == fixed
+    assert applied(client, uri, await resolved(client, later)) == fixed
 
 
 @pytest.mark.parametrize(

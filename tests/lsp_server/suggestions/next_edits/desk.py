@@ -79,7 +79,7 @@ class Desk:
 
     def ask(self, row: int = 0) -> Found:
         snapshot = self.snapshot
-        return asyncio.run(self.edits.ask(snapshot, None, row, lambda: self.documents.get(URI) is snapshot))
+        return asyncio.run(self.edits.ask(snapshot, None, row))
 
     def accept(self, held: Held) -> None:
         edits = sorted(held.proposal.edits, reverse=True)

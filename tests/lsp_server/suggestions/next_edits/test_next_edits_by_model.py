@@ -65,8 +65,7 @@ def edited(text: str = PROGRAM, *edits: tuple[str, str]) -> Desk:
 
 
 async def ask(desk: Desk, model: Asked, row: int = 20) -> Found:
-    snapshot = desk.snapshot
-    return await desk.edits.ask(snapshot, None, row, lambda: desk.documents.get(URI) is snapshot, model.by_model)
+    return await desk.edits.ask(desk.snapshot, None, row, model.by_model)
 
 
 def result(desk: Desk, found: Found) -> str | None:

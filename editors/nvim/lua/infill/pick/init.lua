@@ -89,7 +89,7 @@ function M._hole(bufnr, client, range)
 end
 
 ---@param hole infill.Hole
----@param on_canvas fun(rows: infill.CanvasRow[], step: integer)
+---@param on_canvas fun(rows: infill.CanvasRow[])
 ---@param on_answer fun(answer: infill.Answer)
 ---@return fun()
 function M._ask(hole, on_canvas, on_answer)
@@ -97,10 +97,8 @@ function M._ask(hole, on_canvas, on_answer)
     local line = vim.api.nvim_buf_get_lines(hole.bufnr, at[1], at[1] + 1, false)[1]
     return place.position({ row = at[1], left = line:sub(1, at[2]), right = '' }, hole.client.offset_encoding)
   end
-  local start = position(hole.start)
-  local finish = position(hole.finish)
-  local range = not vim.deep_equal(start, finish) and { start = start, ['end'] = finish } or nil
-  return candidates.ask(hole.client, hole.bufnr, start, range, on_canvas, on_answer)
+  local range = { start = position(hole.start), ['end'] = position(hole.finish) }
+  return candidates.ask(hole.client, hole.bufnr, range, on_canvas, on_answer)
 end
 
 ---@param hole infill.Hole

@@ -1,5 +1,6 @@
 --- The list: a window that never takes the focus, so that insert mode, the cursor and undo stay as they are.
 local entries = require('infill.pick.entries')
+local keys = require('infill.keys')
 
 local M = {}
 
@@ -153,34 +154,22 @@ end
 ---@return fun()
 function M._take_keys(hole, actions)
   local mode = hole.inserting and 'i' or 'n'
-  local before = {} ---@type table<string, table>
-  local function map(lhs, action)
-    local mapping = vim.fn.maparg(lhs, mode, false, true)
-    before[lhs] = mapping.buffer == 1 and mapping or {}
-    vim.keymap.set(mode, lhs, action, { buffer = hole.bufnr, nowait = true, desc = 'Infill: list' })
+  local taken = {} ---@type infill.Key[]
+  local function take(lhs, action)
+    table.insert(taken, keys.map(hole.bufnr, mode, lhs, action, { nowait = true, desc = 'Infill: list' }))
   end
-  for name, keys in pairs(KEYS[mode]) do
-    for _, lhs in ipairs(keys) do
-      map(lhs, actions[name])
+  for name, list in pairs(KEYS[mode]) do
+    for _, lhs in ipairs(list) do
+      take(lhs, actions[name])
     end
   end
   for number = 1, 9 do
-    map(tostring(number), function()
+    take(tostring(number), function()
       actions.number(number)
     end)
   end
   return function()
-    if not vim.api.nvim_buf_is_loaded(hole.bufnr) then
-      return
-    end
-    vim.api.nvim_buf_call(hole.bufnr, function()
-      for lhs, mapping in pairs(before) do
-        pcall(vim.keymap.del, mode, lhs, { buffer = hole.bufnr })
-        if not vim.tbl_isempty(mapping) then
-          vim.fn.mapset(mode, false, mapping)
-        end
-      end
-    end)
+    keys.unmap(hole.bufnr, taken)
   end
 end
 

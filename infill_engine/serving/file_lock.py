@@ -14,7 +14,8 @@ RETRY_SECONDS = 0.02
 def locked(file: Path, seconds: float) -> Iterator[Path]:
     """Hold the lock next to `file`. Raises TimeoutError, an OSError, if another process holds it for `seconds`."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)  # Windows has no such flag
+    descriptor = os.open(file.with_suffix(".lock"), flags, 0o600)
     try:
         give_up = time.monotonic() + seconds
         while not _try_lock(descriptor):
