@@ -86,7 +86,7 @@ def find_consequences(
     if shown:
         return Consequences(tuple(shown))
     reason = NoEditReason.LOW_CONFIDENCE if kept else NoEditReason.NO_CONSEQUENCE
-    return Consequences(reason=reason, settled=half_written)
+    return Consequences(reason=reason, settled=half_written, half_written=half_written)
 
 
 def _quiet(before: str, after: str, changes: Sequence[Change]) -> NoEditReason | None:

@@ -108,12 +108,14 @@ class EditedText:
 class Consequences:
     """Proposals, best first, or the reason there are none.
 
-    An edit is `settled` if nothing follows whatever a model expects: formatting, comments, a line that is half written.
+    An edit is `settled` if nothing follows whatever a model expects: formatting, comments, a line that is
+    `half_written`.
     """
 
     proposals: tuple[Proposal, ...] = ()
     reason: NoEditReason | None = None
     settled: bool = False
+    half_written: bool = False
 
 
 def applied(text: str, edits: tuple[Edit, ...]) -> str | None:

@@ -11,6 +11,7 @@ from lsprotocol import types
 from infill_engine.budget.deadline import now
 from infill_engine.edits.types import NoEditReason
 from infill_engine.stderr import without_text
+from infill_engine.types import Answer
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.protocol.messages import (
     ACCEPT_NEXT_EDIT,
@@ -22,6 +23,7 @@ from lsp_server.protocol.messages import (
 from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.protocol.uris import path_in_project
 from lsp_server.session import Session
+from lsp_server.suggestions.answers import answer_by
 from lsp_server.suggestions.next_edits.bursts import offset, place_at
 from lsp_server.suggestions.next_edits.by_model import ByModel
 from lsp_server.suggestions.next_edits.shown import Held
@@ -117,11 +119,17 @@ def _by_model(session: Session, snapshot: Snapshot) -> ByModel:
         if late and workspace.documents.is_newest(snapshot):
             session.protocol.notify(LATE_NEXT_EDIT, {"uri": snapshot.uri, "version": snapshot.client_version})
 
+    async def complete(snapshot: Snapshot, cursor: int) -> Answer:
+        request = session.requests.completion(snapshot, place_at(snapshot.lines, cursor))
+        due = now() + workspace.settings.budget_ms / 1000
+        return await answer_by(session.engine, snapshot.uri, request, due, unsure=False)
+
     return ByModel(
         lambda request: session.engine.ask_in_background(snapshot.uri, request, now() + longest),
         lambda uri: path_in_project(uri, workspace.roots),
         budget if late else longest,
         tell,
+        None if late else complete,
     )
 
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeVar
 
-from infill_engine.edits.types import Proposal
+from infill_engine.edits.types import Edit, Kind, Proposal, Span
 from infill_engine.types import Answer, InfillRequest, PastEdit
 from lsp_server.documents.snapshots import Snapshot
+from lsp_server.suggestions.answers import worth_showing
 from lsp_server.suggestions.next_edits.bursts import Burst
 
 T = TypeVar("T")
@@ -24,13 +25,15 @@ class ByModel:
     """How the model is asked. Its engine lets completions go first.
 
     `wait_seconds` is how long a question waits for it. `on_late` is called if it finds something later. `path_of`
-    turns a document's URI into its path in the project.
+    turns a document's URI into its path in the project. `complete` asks for completions at an offset, for a client that
+    does not show them itself.
     """
 
     ask: Callable[[InfillRequest], Awaitable[Answer]]
     path_of: Callable[[str], str]
     wait_seconds: float
     on_late: Callable[[], None]
+    complete: Callable[[Snapshot, int], Awaitable[Answer]] | None = None
 
     async def proposals(
         self, snapshot: Snapshot, bursts: Sequence[Burst], cursor: int | None, in_thread: InThread
@@ -46,6 +49,18 @@ class ByModel:
             if found:
                 return found
         return ()
+
+    async def at_cursor(self, snapshot: Snapshot, cursor: int | None) -> Sequence[Proposal]:
+        """Return the completions of a half-written line as proposals, the surest first."""
+        if cursor is None or self.complete is None:
+            return ()
+        answer = worth_showing(await self.complete(snapshot, cursor), unsure=False)
+        place = Span(cursor, cursor, "")
+        return [
+            Proposal((Edit(place, one.text),), "complete the line", one.confidence, Kind.MODEL)
+            for one in answer.candidates
+            if one.confidence >= answer.show_from and "\n" not in one.text
+        ]
 
     def _told(self, bursts: Iterable[Burst]) -> list[PastEdit]:
         from infill_engine.edits.by_model import past_edits

@@ -117,8 +117,12 @@ class NextEdits:
         if earlier and not held.fresh:
             return self._answer(held, snapshot, Consequences(earlier))
         found, settled = await self._exact(held, snapshot, cursor, stop)
-        if by_model is not None and not (found.proposals or settled or stop.is_set()):
-            expected = await self._expected(held, snapshot, cursor, by_model)
+        if by_model is not None and not (found.proposals or stop.is_set()):
+            expected: Sequence[Proposal] = ()
+            if not settled:
+                expected = await self._expected(held, snapshot, cursor, by_model)
+            elif found.half_written and self._is_at_newest(held, row):
+                expected = held.shown.allowed(await by_model.at_cursor(snapshot, cursor))
             found = Consequences(tuple(expected)) if expected else found
         if stop.is_set():
             return Found(snapshot, reason=NoEditReason.SUPERSEDED)
@@ -135,10 +139,15 @@ class NextEdits:
         if self._executor is not None:
             self._executor.shutdown(wait=False, cancel_futures=True)
 
+    @staticmethod
+    def _is_at_newest(held: _Document, row: int) -> bool:
+        newest = held.bursts.newest
+        return newest is not None and not newest.ended and newest.first <= row <= newest.last
+
     async def _pause(self, held: _Document, row: int) -> None:
         """If the cursor is where the user types, wait until they pause."""
         newest = held.bursts.newest
-        if newest is None or newest.ended or not newest.first <= row <= newest.last:
+        if newest is None or not self._is_at_newest(held, row):
             return
         left = newest.at + self.pause_seconds - now()
         if left > 0:

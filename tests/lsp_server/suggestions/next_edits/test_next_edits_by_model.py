@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from desk import URI, Desk
 
 from infill_engine.edits.types import Kind, NoEditReason, applied
 from infill_engine.types import Answer, Candidate, InfillRequest, Reason
+from lsp_server.documents.snapshots import Snapshot
 from lsp_server.suggestions.next_edits.by_model import ByModel
 from lsp_server.suggestions.next_edits.tracker import Found
 
@@ -123,6 +125,41 @@ async def test_silence_does_not_ask(edit: Callable[[Desk], None]) -> None:
     found = await ask(desk, model)
     assert not found.held
     assert model.requests == []
+
+
+HALF = "LIMIT = (10 +"
+COMPLETED = Answer((Candidate(" 20)", 0.8), Candidate(" OTHER)", 0.1)), show_from=0.25)
+
+
+async def ask_at_cursor(desk: Desk, answer: Answer = COMPLETED, row: int | None = None) -> Found:
+    """Ask with the cursor after the half-written line, as a client that does not show completions itself."""
+    asked = []
+
+    async def complete(snapshot: Snapshot, cursor: int) -> Answer:
+        asked.append(cursor)
+        return answer
+
+    cursor = desk.text.index(HALF) + len(HALF)
+    row = desk.text.count("\n", 0, cursor) if row is None else row
+    return await desk.edits.ask(desk.snapshot, cursor, row, replace(Asked().by_model, complete=complete))
+
+
+async def test_a_half_written_line_is_completed_at_the_cursor() -> None:
+    desk = Desk(PROGRAM)
+    half_a_line(desk)
+    found = await ask_at_cursor(desk)
+    assert [(held.proposal.kind, held.proposal.confidence) for held in found.held] == [(Kind.MODEL, 0.8)]
+    assert result(desk, found) == desk.text.replace(HALF, f"{HALF} 20)")
+    desk.edits.dismiss(URI, None)
+    assert not (await ask_at_cursor(desk)).held
+
+
+async def test_a_half_written_line_is_completed_only_where_the_user_types_and_if_it_is_sure() -> None:
+    desk = Desk(PROGRAM)
+    half_a_line(desk)
+    assert not (await ask_at_cursor(desk, row=0)).held
+    assert not (await ask_at_cursor(desk, replace(COMPLETED, show_from=0.9))).held
+    assert not (await ask_at_cursor(desk, Answer(reason=Reason.DEADLINE))).held
 
 
 @pytest.mark.parametrize(
