@@ -51,7 +51,7 @@ class ByModel:
         return ()
 
     async def at_cursor(self, snapshot: Snapshot, cursor: int | None) -> Sequence[Proposal]:
-        """Return the completions of a half-written line as proposals, the surest first."""
+        """Return the completions of the line that is being written as proposals, the surest first."""
         if cursor is None or self.complete is None:
             return ()
         answer = worth_showing(await self.complete(snapshot, cursor), unsure=False)

@@ -118,11 +118,11 @@ class NextEdits:
             return self._answer(held, snapshot, Consequences(earlier))
         found, settled = await self._exact(held, snapshot, cursor, stop)
         if by_model is not None and not (found.proposals or stop.is_set()):
-            expected: Sequence[Proposal] = ()
-            if not settled:
-                expected = await self._expected(held, snapshot, cursor, by_model)
-            elif found.half_written and self._is_at_newest(held, row):
+            expected = list[Proposal]()
+            if self._is_at_newest(held, row) and (found.half_written or not settled):
                 expected = held.shown.allowed(await by_model.at_cursor(snapshot, cursor))
+            if not (expected or settled or stop.is_set()):
+                expected = await self._expected(held, snapshot, cursor, by_model)
             found = Consequences(tuple(expected)) if expected else found
         if stop.is_set():
             return Found(snapshot, reason=NoEditReason.SUPERSEDED)

@@ -131,15 +131,15 @@ HALF = "LIMIT = (10 +"
 COMPLETED = Answer((Candidate(" 20)", 0.8), Candidate(" OTHER)", 0.1)), show_from=0.25)
 
 
-async def ask_at_cursor(desk: Desk, answer: Answer = COMPLETED, row: int | None = None) -> Found:
+async def ask_at_cursor(
+    desk: Desk, answer: Answer = COMPLETED, row: int | None = None, cursor: int | None = None
+) -> Found:
     """Ask with the cursor after the half-written line, as a client that does not show completions itself."""
-    asked = []
 
     async def complete(snapshot: Snapshot, cursor: int) -> Answer:
-        asked.append(cursor)
         return answer
 
-    cursor = desk.text.index(HALF) + len(HALF)
+    cursor = desk.text.index(HALF) + len(HALF) if cursor is None else cursor
     row = desk.text.count("\n", 0, cursor) if row is None else row
     return await desk.edits.ask(desk.snapshot, cursor, row, replace(Asked().by_model, complete=complete))
 
@@ -152,6 +152,13 @@ async def test_a_half_written_line_is_completed_at_the_cursor() -> None:
     assert result(desk, found) == desk.text.replace(HALF, f"{HALF} 20)")
     desk.edits.dismiss(URI, None)
     assert not (await ask_at_cursor(desk)).held
+
+
+async def test_a_line_that_could_end_here_is_completed_too() -> None:
+    desk = edited(PROGRAM, ("st_size", "st_si"))
+    cursor = desk.text.index("st_si") + len("st_si")
+    found = await ask_at_cursor(desk, Answer((Candidate("ze", 0.8),), show_from=0.25), cursor=cursor)
+    assert result(desk, found) == PROGRAM
 
 
 async def test_a_half_written_line_is_completed_only_where_the_user_types_and_if_it_is_sure() -> None:
