@@ -226,7 +226,7 @@ def test_the_menu_and_the_reports(code: Workbench) -> None:
     assert "On this machine" in code.text()
     code.command("Infill: Doctor")
     code.until(lambda: "All is well." in code.text() or "It works" in code.text(), "the findings", code.text)
-    assert "✓ torch" in code.text()
+    assert "✓ engine" in code.text()
 
 
 def test_what_is_typed_while_the_model_loads_and_the_canvas(code: Workbench, scratch: Path) -> None:
