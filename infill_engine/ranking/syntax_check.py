@@ -74,10 +74,12 @@ class _ParsedContext:
         if not found:
             return 0
         lines = self.before.rpartition("\n")[2] + text
-        last = lines.rpartition("\n")[2].rstrip() if text.strip() else ""
-        closings = () if self.after.partition("\n")[0].strip() else _closings(last, self.language)
         end = self._end(lines)
-        return min(found, self._count(text, end), *(self._count(f"{text}\n{closing}", end) for closing in closings))
+        closed = [text] if end else []
+        if text.strip() and not self.after.partition("\n")[0].strip():
+            last = lines.rpartition("\n")[2].rstrip()
+            closed += [f"{text}\n{closing}" for closing in _closings(last, self.language)]
+        return min([found, *(self._count(one, end) for one in closed)])
 
     def _end(self, lines: str) -> str:
         """Return what closes the bodies above that neither `lines` nor the code after them closes."""
@@ -89,16 +91,28 @@ class _ParsedContext:
         return "\n" + "}" * len(rest) if set(rest) == {"{"} else ""
 
     def _count(self, text: str, end: str) -> int:
-        after = self.after + end
-        tree = _with_placeholder(self.before, after, self.language)
-        sides = syntax.to_bytes(self.before), syntax.to_bytes(after)
-        refilled = tree and syntax.refilled(tree, sides[0], PLACEHOLDER, text, sides[1], self.language)
-        return 0 if refilled is None else syntax.faults(refilled)
+        parsed = _with_placeholder(self.before, self.after + end, self.language)
+        return 0 if parsed is None else parsed.faults_with(text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parsed:
+    """Both sides of a hole in UTF-8, and their tree with the placeholder between them."""
+
+    before: bytes
+    after: bytes
+    tree: Tree
+    language: str
+
+    def faults_with(self, text: str) -> int:
+        tree = syntax.refilled(self.tree, self.before, PLACEHOLDER, text, self.after, self.language)
+        return 0 if tree is None else syntax.faults(tree)
 
 
 @lru_cache(maxsize=8)
-def _with_placeholder(before: str, after: str, language: str) -> Tree | None:
-    return syntax.parse(before + PLACEHOLDER + after, language)
+def _with_placeholder(before: str, after: str, language: str) -> _Parsed | None:
+    tree = syntax.parse(before + PLACEHOLDER + after, language)
+    return None if tree is None else _Parsed(syntax.to_bytes(before), syntax.to_bytes(after), tree, language)
 
 
 def _closings(line: str, language: str) -> Iterator[str]:
@@ -145,9 +159,11 @@ def _parsed(before: str, after: str, language: str, *, cut: bool) -> _ParsedCont
 
 def _parsed_from(before: str, after: str, language: str) -> _ParsedContext | None:
     before = syntax.opened(before, language)
-    tree = _with_placeholder(before, after, language)
-    if tree is None or not (least := syntax.faults(tree)):
-        return tree and _ParsedContext(before, after, language)
+    parsed = _with_placeholder(before, after, language)
+    if parsed is None:
+        return None
+    if not syntax.faults(parsed.tree):
+        return _ParsedContext(before, after, language)
     above = before[: before.rfind("\n") + 1]
     around = _ParsedContext(
         before,
@@ -158,4 +174,4 @@ def _parsed_from(before: str, after: str, language: str) -> _ParsedContext | Non
         bodies=open_bodies(above, language),
         ended=ended_bodies(after, language),
     )
-    return replace(around, least=min(least, around.faults_with(PLACEHOLDER), around.faults_with("")))
+    return replace(around, least=min(around.faults_with(PLACEHOLDER), around.faults_with("")))
