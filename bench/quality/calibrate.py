@@ -36,6 +36,9 @@ Pair = tuple[int, int]  # of features, by index
 ALL_PAIRS = tuple(combinations_with_replacement(range(len(NAMES)), 2))
 RIDGE = 2.0  # penalty on the weights of standardised features, in observations
 MOST_PAIRS = 12  # most pairwise products to include; further ones add little
+# A product is included from this gain on: the best of as many products that say nothing rarely gains so much (risk
+# inflation criterion; Foster and George 1994).
+LEAST_GAIN = 2 * np.log(len(ALL_PAIRS))
 NOTHING = 1e-9
 LEAST = 40  # fewest proposals to fit or evaluate on; with fewer, weights are noise
 
@@ -119,7 +122,7 @@ def fit(proposals: Weighed) -> Calibration:
     while len(pairs) < MOST_PAIRS:
         gains = _gains(_columns(features, pairs), right, found, products)
         gains[[ALL_PAIRS.index(pair) for pair in pairs]] = 0.0
-        if not gains.any():
+        if gains.max() < LEAST_GAIN:
             break
         pairs.append(ALL_PAIRS[int(gains.argmax())])
         found = _maximised(_columns(features, pairs), right)

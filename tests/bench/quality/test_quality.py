@@ -122,7 +122,7 @@ def test_an_equal_request_is_computed_again() -> None:
 def test_a_calibration_learns_what_matters_and_stays_honest() -> None:
     rng = np.random.default_rng(0)
     features = rng.normal(size=(4000, len(NAMES)))
-    features[:, 4] = 0.0  # never breaks the syntax
+    features[:, NAMES.index("new_faults")] = 0.0
     truth = 1 / (1 + np.exp(-(2 * features[:, 0] - 1)))
     proposals = Weighed(features, (rng.random(4000) < truth).astype(float), np.arange(4000) // 4)
     fitted = fit(proposals)
@@ -130,6 +130,7 @@ def test_a_calibration_learns_what_matters_and_stays_honest() -> None:
     assert fitted.bias == pytest.approx(-1, abs=0.2)
     assert abs(fitted.weights["tokens"]) < 0.2
     assert fitted.weights["new_faults"] == 0  # never seen, so nothing is known of it
+    assert not fitted.pairs  # products that say nothing stay out
     assert worth(fitted, proposals)["ece"] < 0.03 < worth(Calibration(), proposals)["ece"]
     assert Calibration.from_json(fitted.to_json()) == fitted
 
