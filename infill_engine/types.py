@@ -146,6 +146,14 @@ class PastEdit:
 
 
 @dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """An error that another language server reports: its row, counted from 0, and what it says."""
+
+    row: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class InfillRequest:
     """Holes with the text on both sides of them. Most requests have one hole, at the cursor.
 
@@ -154,7 +162,8 @@ class InfillRequest:
     `replaced` are the texts that are in the holes now, one for each hole; () if the holes are empty. A request with
     such texts asks for alternatives to them. `hole` is the first hole.
     `history` are the user's last edits, the newest last. A request with a history asks for the edit that comes next:
-    each candidate changes some whole lines of the replaced texts.
+    each candidate changes some whole lines of the replaced texts. `diagnostics` are the errors in these lines; their
+    rows count from the first hole's first line.
     `language` is an LSP language identifier. If `hole` or `drafts` is None, the engine derives it from the two windows.
     Equal requests have equal answers, so the request itself is the cache key.
     `project_text` is the name of the document's `ProjectText`, "" if there is none. `path` is the document's path
@@ -178,6 +187,7 @@ class InfillRequest:
     gaps: tuple[Gap, ...] = ()
     replaced: tuple[str, ...] = ()
     history: tuple[PastEdit, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
     def middle(self, fills: Sequence[str]) -> str:
         """Return the text from the first hole to the last one, given the text of each hole."""

@@ -144,6 +144,12 @@ class Retriever:
         """Return the snippets for a request's hole, regardless of the document's earlier snippets."""
         return fit(snippets_for(self._indexes_for(request), Query.of(request.prefix, request.suffix, request.language)))
 
+    def definitions(self, request: InfillRequest) -> list[Snippet]:
+        """Return the definitions of names that are used in the replaced lines and defined elsewhere, best first."""
+        query = Query.of(request.middle(request.replaced) + "\n", "", request.language)
+        lists = [definitions_for(index, query) for index in self._indexes_for(request)]
+        return list(_in_turn(lists))
+
     def _indexes_for(self, request: InfillRequest) -> list[SnippetIndex]:
         known = self._indexes.get(request.project_text)
         return [_index_of(request.path, request.wider_context, request.language), *([] if known is None else [known])]
@@ -154,8 +160,7 @@ def snippets_for(indexes: Sequence[SnippetIndex], query: Query) -> list[Snippet]
     like = [each for index in indexes for each in chunks_for(index, query)]
     chunks = [snippet for _, snippet in sorted(like, key=lambda each: -each[0])]
     lists = [definitions_for(index, query) for index in indexes]
-    definitions = [snippet for rank in zip_longest(*lists) for snippet in rank if snippet is not None]
-    return list(dict.fromkeys((*chunks, *definitions)))
+    return list(dict.fromkeys((*chunks, *_in_turn(lists))))
 
 
 def definitions_for(index: SnippetIndex, query: Query) -> list[Snippet]:
@@ -208,6 +213,11 @@ def _index_of(path: str, sides: tuple[str, str], language: str) -> SnippetIndex:
         for _ in index.add(path, with_plain_ends(side), language):
             pass
     return index
+
+
+def _in_turn(lists: Sequence[Sequence[Snippet]]) -> Iterator[Snippet]:
+    """Yield the first snippets of all lists, then the second ones, and so on."""
+    return (snippet for rank in zip_longest(*lists) for snippet in rank if snippet is not None)
 
 
 def _still_there(snippet: Snippet, request: InfillRequest) -> bool:

@@ -1,13 +1,13 @@
 """Which lines a model is asked about after an edit, what it is told, and what its answer proposes.
 
-The lines around the newest edit are one region; its own lines stay as they are. Others are around the lines that most
-resemble what was edited.
+The lines around the newest edit are one region; its own lines stay as they are. Others are around the errors that other
+servers report, and around the lines that most resemble what was edited.
 """
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import accumulate
+from dataclasses import dataclass, replace
+from itertools import accumulate, chain
 
 from infill_engine.edits.changes import changed_lines, make, trimmed
 from infill_engine.edits.resemblance import Resemblance
@@ -16,7 +16,7 @@ from infill_engine.edits.unsuitable import has_secret, is_handwritten, is_readab
 from infill_engine.text.lines import with_plain_ends
 from infill_engine.text.sequences import common_prefix
 from infill_engine.text.validity import faults_of
-from infill_engine.types import Candidate, Gap, Hole, HoleKind, InfillRequest, PastEdit
+from infill_engine.types import Candidate, Diagnostic, Gap, Hole, HoleKind, InfillRequest, PastEdit
 
 SHOW_FROM = 0.25  # the least confidence of a proposal that is made; finished texts stay silent in 98 %
 ABOVE, BELOW = 4, 8  # lines around the newest edit
@@ -30,6 +30,7 @@ PREFIX_CHARS = 400
 AROUND_CHARS = 1000
 MOST_HISTORY = 12  # edits
 MOST_CHARS = 1500  # of one of them
+MOST_MESSAGE = 120  # characters of an error
 HOLE = Hole(HoleKind.BLOCK, ABOVE + BELOW)
 
 
@@ -61,8 +62,11 @@ def past_edits(path: str, before: str, changes: Sequence[Change]) -> Iterator[Pa
         )
 
 
-def regions(text: str, first: int, last: int, history: Sequence[PastEdit]) -> list[Region]:
-    """Return the regions of a text whose rows [first, last) were edited last, those around the edit first."""
+def regions(text: str, first: int, last: int, history: Sequence[PastEdit], errors: Sequence[int] = ()) -> list[Region]:
+    """Return the regions of a text whose rows [first, last) were edited last, those around the edit first.
+
+    `errors` are the rows of errors.
+    """
     lines = whole_lines(text)
     if last - first > MOST_TOUCHED:
         return []
@@ -71,10 +75,10 @@ def regions(text: str, first: int, last: int, history: Sequence[PastEdit]) -> li
     known = (starts[min(first, bottom)], starts[min(last, bottom)])
     found = [Region(starts[top], starts[bottom], known if known[0] < known[1] else None)]
     taken = set(range(top, bottom))
-    for row in _alike(lines, first, last, history):
+    for row in chain(sorted(errors, key=lambda row: abs(row - first)), _alike(lines, first, last, history)):
         if len(found) > OTHERS:
             break
-        if row not in taken:
+        if row not in taken and row < len(lines):
             start = next(at for at in range(row, -1, -1) if at == max(0, row - AROUND) or at - 1 in taken)
             end = next(
                 at for at in range(row + 1, len(lines) + 1) if at in (row + AROUND + 1, len(lines)) or at in taken
@@ -98,20 +102,41 @@ def whole_lines(text: str) -> list[str]:
 
 
 def requests_for(
-    text: str, rows: tuple[int, int], language: str, path: str, history: Sequence[PastEdit]
+    text: str,
+    rows: tuple[int, int],
+    language: str,
+    path: str,
+    history: Sequence[PastEdit],
+    diagnostics: Sequence[Diagnostic] = (),
+    project_text: str = "",
 ) -> list[tuple[Region, InfillRequest]]:
     """Return the regions of a text, whose rows were edited last, and the request for each.
 
-    Edits with a secret, or that are too long, are left out of the history; so are regions with a secret.
+    Edits and errors with a secret, and edits that are too long, are left out; so are regions with a secret.
     """
     told = [edit for edit in history[-MOST_HISTORY:] if _may_be_told(edit)]
     if not told or not history or told[-1] != history[-1] or not is_handwritten(text):
         return []
-    return [
+    errors = [error for error in diagnostics if not has_secret(error.message)]
+    found = [
         (region, request_for(text, region, language, path, told))
-        for region in regions(text, *rows, told)
+        for region in regions(text, *rows, told, [error.row for error in errors])
         if is_readable(around := text[max(0, region.start - PREFIX_CHARS) : region.end]) and not has_secret(around)
     ]
+    return [
+        (region, replace(request, project_text=project_text, diagnostics=_inside(text, region, errors)))
+        for region, request in found
+    ]
+
+
+def _inside(text: str, region: Region, errors: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return the errors in a region, with rows that count from its first one."""
+    first, count = text.count("\n", 0, region.start), text.count("\n", region.start, region.end)
+    return tuple(
+        Diagnostic(error.row - first, " ".join(error.message.split())[:MOST_MESSAGE])
+        for error in errors
+        if 0 <= error.row - first < count
+    )
 
 
 def _may_be_told(edit: PastEdit) -> bool:
@@ -136,6 +161,7 @@ def request_for(
         gaps=(Gap(with_plain_ends(text[known[0] : known[1]]), HOLE),) if known else (),
         replaced=tuple(map(with_plain_ends, parts)),
         history=tuple(history),
+        wider_context=(text[: region.start], text[region.end :]),
     )
 
 

@@ -19,8 +19,9 @@ class Resemblance:
 
     def __init__(self, history: Sequence[PastEdit]) -> None:
         newest = history[-NEWEST:]
-        lines = (line for edit in newest for line in edit.old.splitlines() if len(line.strip()) >= LEAST_CHARS)
-        self._old = [Counter(TOKEN.findall(line)) for line in lines]
+        # A change begins like an edit began, so only the first line of an edit counts.
+        starts = (next(filter(_says_something, edit.old.splitlines()), None) for edit in newest)
+        self._old = [Counter(TOKEN.findall(line)) for line in starts if line is not None]
         self._removed_names, self._added_names = set[str](), set[str]()
         for edit in newest:
             before, after = set(_NAME.findall(edit.old)), set(_NAME.findall(edit.new))
@@ -34,3 +35,7 @@ class Resemblance:
         return (
             ALIKE * alike + NAMES_GONE * bool(self._removed_names & names) + NAMES_NEW * bool(self._added_names & names)
         )
+
+
+def _says_something(line: str) -> bool:
+    return len(line.strip()) >= LEAST_CHARS

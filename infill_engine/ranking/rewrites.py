@@ -26,6 +26,7 @@ WEIGHTS: Mapping[str, float] = {
     "removes nothing": -0.50,
     "inserts nothing": -1.05,
     "is there": -1.08,
+    "wrong": 1.5,  # set by hand: version histories have no errors of other servers
 }
 
 
@@ -53,7 +54,8 @@ def features_of(scores: RewriteScores, request: InfillRequest) -> dict[str, floa
     words = [word for word in added if WORD.match(word)]
     rule = rule_of(old, new)
     lines = request.middle(request.replaced).split("\n")
-    around = lines[max(0, scores.row - 2) : scores.row + len(scores.removed) + 2]
+    last = scores.row + len(scores.removed)
+    around = lines[max(0, scores.row - 2) : last + 2]
     return {
         "constant": 1.0,
         "worth": _bounded(scores.worth),
@@ -65,6 +67,7 @@ def features_of(scores: RewriteScores, request: InfillRequest) -> dict[str, floa
         "inserted before": sum(word in added_before for word in words) / len(words) if words else 0.0,
         "removes nothing": float(not scores.removed),
         "inserts nothing": float(not scores.inserted),
+        "wrong": float(any(scores.row <= error.row < last for error in request.diagnostics)),
         "is there": float(bool(scores.inserted) and all(line in around for line in scores.inserted)),
     }
 

@@ -5,19 +5,22 @@ See docs/next-edit.md.
 
 import asyncio
 import logging
+from collections.abc import Sequence
 
 from lsprotocol import types
 
 from infill_engine.budget.deadline import now
 from infill_engine.edits.types import NoEditReason
 from infill_engine.stderr import without_text
-from infill_engine.types import Answer
+from infill_engine.types import Answer, Diagnostic
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.protocol.messages import (
     ACCEPT_NEXT_EDIT,
     LATE_NEXT_EDIT,
     DismissedParams,
+    NextEditParams,
     PlaceParams,
+    ReportedError,
     read_argument,
 )
 from lsp_server.protocol.positions import to_place, to_span
@@ -29,14 +32,15 @@ from lsp_server.suggestions.next_edits.by_model import ByModel
 from lsp_server.suggestions.next_edits.shown import Held
 from lsp_server.suggestions.next_edits.tracker import Found
 
+MOST_ERRORS = 20  # that count; a file with more is being written
 LONGEST_SECONDS = 2.0  # that the model may take for one region, even if the budget is shorter
 
 log = logging.getLogger(__name__)
 
 
-async def next_edit(session: Session, params: PlaceParams, arrived: float) -> dict[str, object]:
+async def next_edit(session: Session, params: NextEditParams, arrived: float) -> dict[str, object]:
     """Return all proposals, or the reason why there are none. Never raises."""
-    found = await _found(session, params, params.text_document.version)
+    found = await _found(session, params, params.text_document.version, params.diagnostics)
     snapshot = found.snapshot
     return {
         "proposals": [_proposal(session, snapshot, held) for held in found.held] if snapshot is not None else [],
@@ -83,7 +87,9 @@ def accepted(_session: Session, *_arguments: object) -> None:
     """Do nothing: applied proposals are recognised from the edits themselves."""
 
 
-async def _found(session: Session, params: PlaceParams, version: int | None) -> Found:
+async def _found(
+    session: Session, params: PlaceParams, version: int | None, diagnostics: Sequence[ReportedError] = ()
+) -> Found:
     """Return the proposals at a place. Those for a `version` are refused if the document has another one."""
     # Read before the first await, because the document may change afterwards.
     uri = params.text_document.uri
@@ -101,7 +107,7 @@ async def _found(session: Session, params: PlaceParams, version: int | None) -> 
             snapshot,
             offset(snapshot.lines, place),
             place[0],
-            _by_model(session, snapshot) if session.workspace.settings.next_edit_model else None,
+            _by_model(session, snapshot, diagnostics) if session.workspace.settings.next_edit_model else None,
         )
     except asyncio.CancelledError:
         return Found(snapshot, reason=NoEditReason.CANCELLED)
@@ -110,7 +116,7 @@ async def _found(session: Session, params: PlaceParams, version: int | None) -> 
         return Found(snapshot, reason=NoEditReason.FAILED)
 
 
-def _by_model(session: Session, snapshot: Snapshot) -> ByModel:
+def _by_model(session: Session, snapshot: Snapshot, diagnostics: Sequence[ReportedError]) -> ByModel:
     workspace, late = session.workspace, session.client.can.takes_late_next_edits
     budget = workspace.settings.rewrite_budget_ms / 1000
     longest = max(budget, LONGEST_SECONDS)
@@ -130,6 +136,8 @@ def _by_model(session: Session, snapshot: Snapshot) -> ByModel:
         budget if late else longest,
         tell,
         None if late else complete,
+        [Diagnostic(error.range.start.line, error.message) for error in diagnostics[:MOST_ERRORS]],
+        session.requests.project_text(snapshot).name,
     )
 
 

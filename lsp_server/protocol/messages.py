@@ -62,6 +62,19 @@ class PlaceParams(msgspec.Struct, frozen=True, rename="camel"):
     position: types.Position
 
 
+class ReportedError(msgspec.Struct, frozen=True):
+    """A diagnostic of another server that is an error, as the client shows it."""
+
+    range: types.Range
+    message: str
+
+
+class NextEditParams(PlaceParams, frozen=True, rename="camel"):
+    """The cursor's place, and the errors that other servers report in the document."""
+
+    diagnostics: list[ReportedError] = []
+
+
 class DismissedParams(msgspec.Struct, frozen=True, rename="camel"):
     """Proposals of a document that were dismissed: `id` or `ids`, without either all that are shown.
 
@@ -82,7 +95,7 @@ class AnswerPart(msgspec.Struct, frozen=True):
     index: int
 
 
-REQUESTS: dict[str, type] = {CANDIDATES: CandidatesParams, NEXT_EDIT: PlaceParams, INLINE_EDIT: PlaceParams}
+REQUESTS: dict[str, type] = {CANDIDATES: CandidatesParams, NEXT_EDIT: NextEditParams, INLINE_EDIT: PlaceParams}
 NOTIFICATIONS: dict[str, type] = {CURSOR: PlaceParams, DID_DISMISS_NEXT_EDIT: DismissedParams}
 
 T = TypeVar("T")

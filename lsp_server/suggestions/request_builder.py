@@ -90,6 +90,11 @@ class RequestBuilder:
         place = (place[0] + around.top, place[1])
         return build_context(around.text, place, around.window, around.project, around.path)
 
+    def project_text(self, snapshot: Snapshot) -> ProjectText:
+        """Return the text of the files around a document, as far as the settings allow reading it."""
+        workspace = self.workspace
+        return workspace.project.around(snapshot.uri) if workspace.settings.search_project else ProjectText()
+
     def neighbours(self, snapshot: Snapshot) -> list[Snapshot]:
         """Return the open documents whose text may be used in a document, most recently changed first.
 
@@ -102,6 +107,6 @@ class RequestBuilder:
     def _around(self, snapshot: Snapshot) -> _Around:
         workspace = self.workspace
         text, top = workspace.notebooks.around(snapshot, workspace.settings.allows_language)
-        project = workspace.project.around(snapshot.uri) if workspace.settings.search_project else ProjectText()
+        project = self.project_text(snapshot)
         path = path_in_project(snapshot.uri, workspace.roots)
         return _Around(text, top, project, path, self.engine.status.window)

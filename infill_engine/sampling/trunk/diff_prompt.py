@@ -6,7 +6,9 @@
     -old
     +new
      below
-    @@ path @@          the region: all its lines, as unchanged ones
+    @@ path @@          definitions of names in the region, from elsewhere
+     definition
+    @@ path @@ error    the region, with the first error in it: all its lines, as unchanged ones
      line
      …
 
@@ -17,6 +19,7 @@ line says whether the line changes.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from infill_engine.context.retrieval import Snippet
 from infill_engine.models.trunk.prompt import PREFIX_TOKENS, Prompt, TrunkVocabulary
 from infill_engine.text.lines import with_plain_ends
 from infill_engine.types import InfillRequest, PastEdit
@@ -24,6 +27,8 @@ from infill_engine.types import InfillRequest, PastEdit
 TITLE = "changes.diff\n"
 HISTORY_TOKENS = 192
 HUNK_TOKENS = 112  # of one edit; a longer one is left out, and so are those before it
+DEFINITION_TOKENS = 64
+ERROR_TOKENS = 24
 REGION_TOKENS = 144  # of the lines that are scored
 LEAD_LINES = 2  # above the region
 LEAD_CHARS = 200
@@ -48,10 +53,14 @@ class DiffPrompt:
     first: int
 
 
-def diff_prompt(vocabulary: TrunkVocabulary, request: InfillRequest) -> DiffPrompt:
-    """Return the prompt of a request with a history. Lines of its region that do not fit are left out."""
+def diff_prompt(vocabulary: TrunkVocabulary, request: InfillRequest, definitions: Sequence[Snippet] = ()) -> DiffPrompt:
+    """Return the prompt of a request with a history. What does not fit, also of its region, is left out."""
     tokens = [vocabulary.fim.file, *vocabulary.encode(TITLE), *_history(vocabulary, request.history)]
-    tokens += vocabulary.encode(_title(request.path))
+    tokens += _definitions(vocabulary, request, definitions)
+    error = "".join(f" {one.message}" for one in request.diagnostics[:1])
+    tokens += vocabulary.encode(f"@@ {request.path} @@")
+    tokens += vocabulary.encode(error)[:ERROR_TOKENS]
+    tokens += vocabulary.encode("\n")
     lead = with_plain_ends(request.prefix)[-LEAD_CHARS:].splitlines()[-LEAD_LINES:]
     for line in lead:
         tokens += vocabulary.encode(_marked(" ", f"{line}\n"))
@@ -106,6 +115,17 @@ def _history(vocabulary: TrunkVocabulary, history: Sequence[PastEdit]) -> list[i
         if len(hunk) > HUNK_TOKENS or len(hunk) + len(found) > HISTORY_TOKENS:
             break
         found = [*hunk, *found]
+    return found
+
+
+def _definitions(vocabulary: TrunkVocabulary, request: InfillRequest, definitions: Sequence[Snippet]) -> list[int]:
+    told = {line for edit in request.history for part in (edit.above, edit.old, edit.new) for line in _split(part)}
+    found: list[int] = []
+    for definition in definitions:
+        if definition.text.partition("\n")[0] not in told:
+            hunk = vocabulary.encode(_title(definition.path) + _marked(" ", f"{definition.text}\n"))
+            if len(hunk) + len(found) <= DEFINITION_TOKENS:
+                found += hunk
     return found
 
 

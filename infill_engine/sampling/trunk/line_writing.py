@@ -10,7 +10,7 @@ from infill_engine.models.trunk.denoiser import Floats, Ints
 from infill_engine.models.trunk.model import ReadPrompt, TrunkModel
 
 DRAFTED = 12  # tokens of the draft that a pass verifies after a token that is not in it
-MOST_PASSES = 12  # for one text: what needs more is mostly new, and seldom what the user wants
+MOST_PASSES = 20  # for one text: what needs more is mostly new, and seldom what the user wants
 ALIGNED = 8  # tokens of the draft among which a written token is looked for
 
 

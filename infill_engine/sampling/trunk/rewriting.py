@@ -14,10 +14,11 @@ from infill_engine.models.trunk.denoiser import Floats, Ints
 from infill_engine.models.trunk.model import ReadPrompt, TrunkModel
 from infill_engine.sampling.trunk.diff_prompt import KNOWN, DiffPrompt, region_lines
 from infill_engine.sampling.trunk.line_writing import LineWriter, NoRoom
-from infill_engine.types import InfillRequest, PastEdit, Proposal, RewriteScores
+from infill_engine.types import InfillRequest, Proposal, RewriteScores
 
-PLACES_AROUND, PLACES = 2, 1  # where a change is tried, around the newest edit and elsewhere
+PLACES_AROUND, PLACES = 3, 1  # where a change is tried, around the newest edit and elsewhere
 LEAST_WORTH = -4.0  # of a place
+WRONG = 3.0  # nats by which a change becomes likelier at an error
 PRUNING_MARGIN = 2.5  # nats behind the best place: not worth a try
 INSERTED_TOO = 1.5  # nats by which an insertion becomes likelier after another
 MOST_LINES = 6  # removed or inserted
@@ -46,7 +47,7 @@ class Rewriting:
     read: ReadPrompt
     prompt: DiffPrompt
     part: int
-    history: Sequence[PastEdit]
+    request: InfillRequest
     found: list[RewriteScores] = field(default_factory=list)
 
     def run(self) -> Job[bool]:
@@ -59,15 +60,14 @@ class Rewriting:
             for place in places[: PLACES_AROUND if has_newest else PLACES]:
                 if place.worth < max(LEAST_WORTH, places[0].worth - PRUNING_MARGIN):
                     break
-                self.read.continuations.used = region.slots[-1] + 1  # overwrite the previous change
-                before = sum(len(line.tokens) for line in self.prompt.lines[: place.line])
-                writer = LineWriter(self.model, self.read, region.slots[:before])
                 elsewhere = max((one.worth for one in places if one.line != place.line), default=NOWHERE)
                 try:
-                    change = yield from self._change(writer, place, starts[place.line])
+                    change = yield from self._change(region, place, starts[place.line])
+                    if change is not None and self._doubles(change, place):
+                        change = yield from self._change(region, place, starts[place.line], change.inserted)
                 except NoRoom:
                     continue
-                if change is not None:
+                if change is not None and not self._doubles(change, place):
                     self.found.append(replace(change, elsewhere=elsewhere))
         except OutOfTime:
             return False
@@ -88,34 +88,48 @@ class Rewriting:
 
     def _places(self, starts: Sequence[Floats]) -> list[_Place]:
         """Return where a change may begin, the most promising first."""
-        resemblance = Resemblance(self.history)
-        inserts = INSERTED_TOO * any(not edit.old for edit in self.history[-NEWEST:])
+        history = self.request.history
+        resemblance, written = Resemblance(history), self._written()
+        inserts = INSERTED_TOO * any(edit.new.count("\n") > edit.old.count("\n") for edit in history[-NEWEST:])
+        wrong = {error.row - self.prompt.first for error in self.request.diagnostics}
         found: list[_Place] = []
         for number, (line, start) in enumerate(zip(self.prompt.lines, starts, strict=False)):
             if line.hole == KNOWN:
                 continue
             here = _log_sum(start[self._tokens(INSERT)])
             found.append(_Place(here + inserts, here, number, INSERT))
-            if line.text.strip():
+            if line.text.strip() and line.text not in written:
                 here = _log_sum(start[self._tokens(REMOVE)])
-                found.append(_Place(here + resemblance.of(line.text), here, number, REMOVE))
+                worth = here + resemblance.of(line.text) + WRONG * (number in wrong)
+                found.append(_Place(worth, here, number, REMOVE))
         return sorted(found, key=lambda place: -place.worth)
 
-    def _change(self, writer: LineWriter, place: _Place, start: Floats) -> Job[RewriteScores | None]:
-        lines, sign = self.prompt.lines[place.line :], place.sign
+    def _change(
+        self, region: LineWriter, place: _Place, start: Floats, other_than: Sequence[str] = ()
+    ) -> Job[RewriteScores | None]:
+        """Write the change that begins at a place. What it inserts differs from `other_than`."""
+        self.read.continuations.used = region.slots[-1] + 1  # overwrite the previous change
+        before = sum(len(line.tokens) for line in self.prompt.lines[: place.line])
+        writer = LineWriter(self.model, self.read, region.slots[:before])
+        lines, sign, written = self.prompt.lines[place.line :], place.sign, self._written()
+        may_only_remove = any(not edit.new for edit in self.request.history[-NEWEST:])
         removed: list[str] = []
         while sign == REMOVE:
             removed.append(lines[len(removed)].text)
             start = (yield from writer.take(self._encode(f"-{removed[-1]}\n")))[-1]
             below = lines[len(removed)] if len(removed) < len(lines) else None
-            more = below is not None and below.hole == lines[0].hole and len(removed) < MOST_LINES
-            sign = self._likeliest_sign(start, (KEEP, INSERT, REMOVE) if more else (KEEP, INSERT))
+            more = below is not None and below.hole == lines[0].hole and below.text not in written
+            signs = (*([KEEP] if may_only_remove else []), INSERT, *([REMOVE] if more else []))
+            sign = self._likeliest_sign(start, signs if len(removed) < MOST_LINES else (KEEP, INSERT))
         inserted: list[str] = []
-        drafts = removed or self.history[-1].new.splitlines()
+        drafts = removed or other_than or self.request.history[-1].new.splitlines()
+        # A line that alone is replaced becomes another one; a block is not inserted twice.
+        same = removed if len(removed) == 1 else [*other_than]
         while sign == INSERT and len(inserted) < MOST_LINES:
             draft = self._encode(f"+{drafts[len(inserted)]}\n") if len(inserted) < len(drafts) else []
-            alone = len(removed) == 1 and not inserted
-            text, start = yield from writer.write(start, self._tokens(INSERT), draft, must_differ=alone)
+            told = len(inserted) < len(same) and inserted == same[: len(inserted)]
+            new = told and bool(same[len(inserted)].strip())
+            text, start = yield from writer.write(start, self._tokens(INSERT), draft, must_differ=new)
             inserted.append(text[1:])
             sign = self._likeliest_sign(start, (KEEP, INSERT))
         if removed == inserted:
@@ -133,6 +147,16 @@ class Rewriting:
             tuple(removed),
             tuple(inserted),
         )
+
+    def _written(self) -> set[str]:
+        """Return the lines that the user has written, which are not to be changed."""
+        return {line for edit in self.request.history for line in edit.new.splitlines() if line.strip()}
+
+    def _doubles(self, change: RewriteScores, place: _Place) -> bool:
+        """Return whether a change inserts the lines that are above or below it once more."""
+        lines, count = [line.text for line in self.prompt.lines], len(change.inserted)
+        above, below = lines[max(0, place.line - count) : place.line], lines[place.line : place.line + count]
+        return not change.removed and [*change.inserted] in (above, below)
 
     def _likeliest_sign(self, start: Floats, signs: Sequence[bytes]) -> bytes:
         return max(signs, key=lambda sign: _log_sum(start[self._tokens(sign)]))

@@ -105,14 +105,14 @@ class TreeSampler(Proposer):
     def _rewrite(self, request: InfillRequest) -> Job[Proposals]:
         """Return the region of a request with a history, with each change that the model wants."""
         began = now()
-        prompt = diff_prompt(self.model.vocabulary, request)
+        prompt = diff_prompt(self.model.vocabulary, request, self._retriever.definitions(request))
         part = self._largest_part(EDIT_MS)
         try:
             read = yield from self.model.read_separately(prompt.prompt, part=part)
         except OutOfTime:
             return Proposals(None, since(began), final=False)
         encode_ms = since(began)
-        rewriting = Rewriting(self.model, read, prompt, part, request.history)
+        rewriting = Rewriting(self.model, read, prompt, part, request)
         whole = yield from rewriting.run()
         return Proposals(list(rewritten(request, rewriting.found)), encode_ms, since(began) - encode_ms, final=whole)
 

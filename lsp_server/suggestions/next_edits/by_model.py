@@ -6,7 +6,7 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
-from infill_engine.types import Answer, InfillRequest, PastEdit
+from infill_engine.types import Answer, Diagnostic, InfillRequest, PastEdit
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.suggestions.answers import worth_showing
 from lsp_server.suggestions.next_edits.bursts import Burst
@@ -26,7 +26,8 @@ class ByModel:
 
     `wait_seconds` is how long a question waits for it. `on_late` is called if it finds something later. `path_of`
     turns a document's URI into its path in the project. `complete` asks for completions at an offset, for a client that
-    does not show them itself.
+    does not show them itself. `diagnostics` are the errors that other servers report in the document, and
+    `project_text` is the name of the project's text around it.
     """
 
     ask: Callable[[InfillRequest], Awaitable[Answer]]
@@ -34,16 +35,23 @@ class ByModel:
     wait_seconds: float
     on_late: Callable[[], None]
     complete: Callable[[Snapshot, int], Awaitable[Answer]] | None = None
+    diagnostics: Sequence[Diagnostic] = ()
+    project_text: str = ""
 
     async def proposals(
         self, snapshot: Snapshot, bursts: Sequence[Burst], cursor: int | None, in_thread: InThread
     ) -> Sequence[Proposal]:
         """Return what the model proposes after some bursts, oldest first. The last one is of this document."""
-        from infill_engine.edits.by_model import proposals_of, requests_for
+        from infill_engine.edits.by_model import Region, proposals_of, requests_for
 
         text, language, newest = "".join(snapshot.lines), snapshot.language, bursts[-1]
         rows, path = (newest.first, newest.last + 1), self.path_of(snapshot.uri)
-        for region, request in await in_thread(lambda: requests_for(text, rows, language, path, self._told(bursts))):
+
+        def ask_about() -> list[tuple[Region, InfillRequest]]:
+            told = self._told(bursts)
+            return requests_for(text, rows, language, path, told, self.diagnostics, self.project_text)
+
+        for region, request in await in_thread(ask_about):
             candidates = (await self.ask(request)).candidates
             found = await in_thread(partial(proposals_of, text, language, region, candidates, cursor))
             if found:

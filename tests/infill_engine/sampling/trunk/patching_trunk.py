@@ -53,7 +53,7 @@ class PatchingBackend:
         visible = sorted(buffer[slot] for slot in np.flatnonzero(seen).tolist() if slot in buffer)
         assert [position for position, _ in visible] == list(range(len(visible)))  # nothing missing, nothing twice
         text = b"".join(self.vocabulary.bytes_of(token) for _, token in visible)
-        written = text.rpartition(b" @@\n")[2]
+        written = text.rpartition(b" @@")[2].partition(b"\n")[2]
         logprobs = np.full(len(self.vocabulary), RARE, np.float32)
         logprobs[self.vocabulary.encode(" ")[0]] = LIKELY
         for patch in self.patches:

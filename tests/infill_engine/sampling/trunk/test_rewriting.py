@@ -1,6 +1,7 @@
 """How next edits are read off a network that expects a patch: places, drafts, several lines, limits."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,13 +12,14 @@ from patching_trunk import patching_model
 
 from infill_engine.budget.deadline import Deadline, FinishMargin
 from infill_engine.budget.work import Budget
+from infill_engine.context.retrieval import Snippet
 from infill_engine.engine.engine import Engine
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.sampling.retrieval import Retrieval
 from infill_engine.sampling.trunk.diff_prompt import HISTORY_TOKENS, REGION_TOKENS, diff_prompt
 from infill_engine.sampling.trunk.line_writing import MOST_PASSES
 from infill_engine.sampling.trunk.tree_sampler import TreeSampler
-from infill_engine.types import Gap, Hole, HoleKind, InfillRequest, PastEdit, Reason
+from infill_engine.types import Diagnostic, Gap, Hole, HoleKind, InfillRequest, PastEdit, Reason
 
 HOLE = Hole(HoleKind.BLOCK, 9)
 EDIT = PastEdit("a.py", "self.height\n", "self.width\n", "def area\n", "return\n")
@@ -61,13 +63,6 @@ def found_in(folder, asked, *patches):
         ),
         pytest.param(
             "",
-            "one\ntwo\nthree\n",
-            " self.width\n one\n-two\n three\n",
-            "self.width\none\nthree\n",
-            id="a line is removed",
-        ),
-        pytest.param(
-            "",
             "one\ntwo\n",
             " self.width\n one\n+self.width\n two\n",
             "self.width\none\nself.width\ntwo\n",
@@ -90,6 +85,48 @@ def test_the_expected_change_is_found(tmp_path, above, below, patch, expected):
     assert found.final
     assert found.proposals[0].text == expected
     assert "self.width\n".join(found.proposals[0].fills) == expected
+
+
+REMOVAL = PastEdit("a.py", "zero\n", "", "", "")
+
+
+@pytest.mark.parametrize("history", [(REMOVAL, EDIT), (EDIT,)])
+def test_a_line_is_only_removed_after_another_was(tmp_path, history):
+    asked = request("", "one\ntwo\nthree\n", history=history)
+    found, _ = found_in(tmp_path, asked, " self.width\n one\n-two\n three\n")
+    texts = [one.text for one in found.proposals]
+    assert ("self.width\none\nthree\n" in texts) is (REMOVAL in history)
+
+
+def test_what_the_user_has_written_stays(tmp_path):
+    patch = " self.width\n-one\n+two\n"
+    earlier = PastEdit("a.py", "zero\n", "one\n")
+    assert found_in(tmp_path, request("", "one\n", history=(EDIT,)), patch)[0].proposals
+    assert not found_in(tmp_path, request("", "one\n", history=(earlier, EDIT)), patch)[0].proposals
+
+
+def test_lines_are_not_inserted_beside_equal_ones(tmp_path):
+    added = PastEdit("a.py", "", "self.width\n")
+    for patch in (" self.width\n one\n+one\n two\n", " self.width\n+one\n one\n two\n"):
+        found, _ = found_in(tmp_path, request("", "one\ntwo\n", history=(added,)), patch)
+        assert "self.width\none\none\ntwo\n" not in [one.text for one in found.proposals]
+
+
+def test_a_change_is_tried_first_where_there_is_an_error(tmp_path):
+    patches = ("-one\n+two\n", " one\n-three\n+four\n")
+    asked = request("", "one\nthree\n", known="")
+    wrong = replace(asked, diagnostics=(Diagnostic(1, "no such name"),))
+    texts = [found_in(tmp_path, each, *patches)[0].proposals[0].text for each in (asked, wrong)]
+    assert texts == ["two\nthree\n", "one\nfour\n"]
+
+
+def test_errors_and_definitions_are_told(tmp_path):
+    vocabulary = patching_model(tmp_path).vocabulary
+    asked = replace(request("", "one\n"), diagnostics=(Diagnostic(1, "no width"),))
+    definitions = [Snippet("b.py", "def area(self):"), Snippet("c.py", "x" * 5000), Snippet("d.py", "self.height")]
+    tokens = diff_prompt(vocabulary, asked, definitions).prompt.tokens
+    told = b"".join(map(vocabulary.bytes_of, tokens)).decode()
+    assert told.endswith("@@ b.py @@\n def area(self):\n@@ a.py @@ no width\n")
 
 
 def test_nothing_is_found_where_nothing_changes(tmp_path):
@@ -165,12 +202,12 @@ def test_what_prompts_have_in_common_is_read_once(tmp_path):
 
 
 def test_the_engine_answers_with_whole_regions_and_never_takes_an_edit_back(tmp_path):
-    patch = " one\n self.width\n-self.width\n+self.height\n self.width\n"
+    patch = " one\n self.width\n-f(self.width)\n+f(self.height)\n"
     engine = Engine(TreeSampler(patching_model(tmp_path, patch)), "tiny", Calibration())
-    assert engine.infill(request("one\n", "self.width\n"), Deadline.after_ms(60_000)) == ()
+    assert engine.infill(request("one\n", "f(self.width)\n"), Deadline.after_ms(60_000)) == ()
     edit = PastEdit("a.py", "one\n", "self.width\n")
-    (best, *_) = engine.infill(request("one\n", "self.width\n", history=(edit,)), Deadline.after_ms(60_000))
-    assert best.text == "one\nself.width\nself.height\n"
+    (best, *_) = engine.infill(request("one\n", "f(self.width)\n", history=(edit,)), Deadline.after_ms(60_000))
+    assert best.text == "one\nself.width\nf(self.height)\n"
 
 
 def test_what_has_no_such_model_says_so():
