@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 
 async def next_edit(session: Session, params: NextEditParams, arrived: float) -> dict[str, object]:
     """Return all proposals, or the reason why there are none. Never raises."""
-    found = await _found(session, params, params.text_document.version, params.diagnostics)
+    found = await _found(session, params, params.text_document.version, params.errors)
     snapshot = found.snapshot
     return {
         "proposals": [_proposal(session, snapshot, held) for held in found.held] if snapshot is not None else [],
@@ -88,7 +88,7 @@ def accepted(_session: Session, *_arguments: object) -> None:
 
 
 async def _found(
-    session: Session, params: PlaceParams, version: int | None, diagnostics: Sequence[ReportedError] = ()
+    session: Session, params: PlaceParams, version: int | None, errors: Sequence[ReportedError] = ()
 ) -> Found:
     """Return the proposals at a place. Those for a `version` are refused if the document has another one."""
     # Read before the first await, because the document may change afterwards.
@@ -107,7 +107,7 @@ async def _found(
             snapshot,
             offset(snapshot.lines, place),
             place[0],
-            _by_model(session, snapshot, diagnostics) if session.workspace.settings.next_edit_model else None,
+            _by_model(session, snapshot, errors) if session.workspace.settings.next_edit_model else None,
         )
     except asyncio.CancelledError:
         return Found(snapshot, reason=NoEditReason.CANCELLED)
@@ -116,7 +116,7 @@ async def _found(
         return Found(snapshot, reason=NoEditReason.FAILED)
 
 
-def _by_model(session: Session, snapshot: Snapshot, diagnostics: Sequence[ReportedError]) -> ByModel:
+def _by_model(session: Session, snapshot: Snapshot, errors: Sequence[ReportedError]) -> ByModel:
     workspace, late = session.workspace, session.client.can.takes_late_next_edits
     budget = workspace.settings.rewrite_budget_ms / 1000
     longest = max(budget, LONGEST_SECONDS)
@@ -136,7 +136,7 @@ def _by_model(session: Session, snapshot: Snapshot, diagnostics: Sequence[Report
         budget if late else longest,
         tell,
         None if late else complete,
-        [Diagnostic(error.range.start.line, error.message) for error in diagnostics[:MOST_ERRORS]],
+        [Diagnostic(error.line, error.message) for error in errors[:MOST_ERRORS]],
         session.requests.project_text(snapshot).name,
     )
 

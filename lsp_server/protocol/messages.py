@@ -63,16 +63,16 @@ class PlaceParams(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ReportedError(msgspec.Struct, frozen=True):
-    """A diagnostic of another server that is an error, as the client shows it."""
+    """An error that another server reports: the line where it begins, counted from 0, and what it says."""
 
-    range: types.Range
+    line: int
     message: str
 
 
 class NextEditParams(PlaceParams, frozen=True, rename="camel"):
     """The cursor's place, and the errors that other servers report in the document."""
 
-    diagnostics: list[ReportedError] = []
+    errors: list[ReportedError] = []
 
 
 class DismissedParams(msgspec.Struct, frozen=True, rename="camel"):

@@ -5,6 +5,7 @@ check(                 OLD                NEW         at once
 check_slowly(          OLD                NEW         after SECONDS
 ordered(               FIRST              IMPORTED    at once
 nameless(              NAMED              nothing     at once
+wrong(                 OLD                NEW         at once, if the client has told it NO_NAME
 
 OLD has two lines and NEW four. PROGRAM is a file in which a test makes one of these edits.
 """
@@ -41,7 +42,14 @@ LIMIT = 10
 EDITED = "os.stat(path).st_size"  # in PROGRAM; becomes one of these
 CHECK, CHECK_SLOWLY = "check(path) or 0", "check_slowly(path) or 0"
 ORDERED, NAMELESS = "ordered(path) or 0", "nameless(path) or 0"
-RULES = {CHECK: (OLD, NEW), CHECK_SLOWLY: (OLD, NEW), ORDERED: (FIRST, IMPORTED), NAMELESS: (NAMED, "")}
+WRONG, NO_NAME = "wrong(path) or 0", "there is no such name"  # an error of another server
+RULES = {
+    CHECK: (OLD, NEW),
+    CHECK_SLOWLY: (OLD, NEW),
+    ORDERED: (FIRST, IMPORTED),
+    NAMELESS: (NAMED, ""),
+    WRONG: (OLD, NEW),
+}
 
 
 class Rewriting(ToyEngine):
@@ -52,7 +60,8 @@ class Rewriting(ToyEngine):
             written = request.history[-1].new
             text = request.middle(request.replaced)
             for edit, (old, new) in RULES.items():
-                if edit in written and old in text:
+                told = any(error.message == NO_NAME for error in request.diagnostics)
+                if edit in written and old in text and (told or edit != WRONG):
                     time.sleep(SECONDS if edit == CHECK_SLOWLY else 0)
                     return Answer((Candidate(text.replace(old, new), 0.72),))
         return Answer(reason=Reason.BLANK)

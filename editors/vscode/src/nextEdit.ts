@@ -31,6 +31,7 @@ export class NextEdits implements vscode.Disposable {
     private timer: NodeJS.Timeout | undefined;
     private asking: vscode.CancellationTokenSource | undefined;
     private silence: { document: vscode.TextDocument; reason: string } | undefined; // why the last answer is empty
+    private question: { document: vscode.TextDocument; version: number; errors: string } | undefined; // what the server was last asked with
     private picking = false; // the diff in the list is a separate editor
     private readonly view = new NextEditView();
     private readonly count = vscode.window.createStatusBarItem('infill.nextEdits', vscode.StatusBarAlignment.Right, 99);
@@ -43,6 +44,7 @@ export class NextEdits implements vscode.Disposable {
             this.view,
             this.count,
             vscode.workspace.onDidChangeTextDocument((event) => this.changed(event)),
+            vscode.languages.onDidChangeDiagnostics((event) => this.diagnosed(event)),
             vscode.window.onDidChangeActiveTextEditor(() => this.picking || this.hide()),
             vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => this.moved(textEditor)),
             vscode.workspace.onDidChangeConfiguration((event) => event.affectsConfiguration('infill') && this.renew()),
@@ -148,6 +150,20 @@ export class NextEdits implements vscode.Disposable {
         }
     }
 
+    /** Errors have come or gone: ask again if the last answer did not know them and nothing is shown. */
+    private diagnosed({ uris }: vscode.DiagnosticChangeEvent): void {
+        const editor = vscode.window.activeTextEditor;
+        const { question } = this;
+        if (!editor || editor.document !== question?.document || this.current()) {
+            return;
+        }
+        const { document } = editor;
+        const areHere = uris.some((uri) => uri.toString() === document.uri.toString());
+        if (areHere && document.version === question.version && JSON.stringify(errorsIn(document)) !== question.errors) {
+            void this.ask(editor);
+        }
+    }
+
     /** Hide what is shown, and ask again after a pause. */
     private renew(): void {
         this.hide();
@@ -170,7 +186,10 @@ export class NextEdits implements vscode.Disposable {
         this.asking = asking;
         const { version } = document;
         const convert = client.code2ProtocolConverter;
+        const errors = errorsIn(document);
+        this.question = { document, version, errors: JSON.stringify(errors) };
         const params = {
+            errors,
             textDocument: convert.asVersionedTextDocumentIdentifier(document),
             position: convert.asPosition(selection.active),
         };
@@ -246,6 +265,11 @@ export class NextEdits implements vscode.Disposable {
             tell('warning', 'Nothing was applied: this file cannot be changed now. It may be read-only.');
         }
     }
+}
+
+function errorsIn({ uri }: vscode.TextDocument): { line: number; message: string }[] {
+    const errors = vscode.languages.getDiagnostics(uri).filter(({ severity }) => severity === vscode.DiagnosticSeverity.Error);
+    return errors.map(({ range, message }) => ({ line: range.start.line, message }));
 }
 
 function percent({ confidence }: EditProposal): string {

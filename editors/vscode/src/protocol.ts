@@ -47,6 +47,11 @@ export interface CursorParams {
     position: Position;
 }
 
+/** The errors are those that other servers report in the document. */
+export interface NextEditParams extends CursorParams {
+    errors: { line: number; message: string }[];
+}
+
 export interface EditProposal {
     id: string;
     kind: string;
@@ -115,7 +120,7 @@ export const statusNotification = new NotificationType<EngineStatus>('infill/sta
 export const lateAnswerNotification = new NotificationType<LateAnswer>('infill/lateAnswer');
 export const lateNextEditNotification = new NotificationType<LateNextEdit>('infill/lateNextEdit');
 export const cursorNotification = new NotificationType<CursorParams>('infill/cursor');
-export const nextEditRequest = new RequestType<CursorParams, NextEditAnswer | null, void>('infill/nextEdit');
+export const nextEditRequest = new RequestType<NextEditParams, NextEditAnswer | null, void>('infill/nextEdit');
 export const dismissNotification = new NotificationType<DismissParams>('infill/didDismissNextEdit');
 export const canvasProgress = new ProgressType<Canvas>();
 

@@ -112,14 +112,14 @@ class Rewriting:
         before = sum(len(line.tokens) for line in self.prompt.lines[: place.line])
         writer = LineWriter(self.model, self.read, region.slots[:before])
         lines, sign, written = self.prompt.lines[place.line :], place.sign, self._written()
-        may_only_remove = any(not edit.new for edit in self.request.history[-NEWEST:])
+        gone = {line for edit in self.request.history if not edit.new for line in edit.old.splitlines()}
         removed: list[str] = []
         while sign == REMOVE:
             removed.append(lines[len(removed)].text)
             start = (yield from writer.take(self._encode(f"-{removed[-1]}\n")))[-1]
             below = lines[len(removed)] if len(removed) < len(lines) else None
             more = below is not None and below.hole == lines[0].hole and below.text not in written
-            signs = (*([KEEP] if may_only_remove else []), INSERT, *([REMOVE] if more else []))
+            signs = (*([KEEP] if gone.issuperset(removed) else []), INSERT, *([REMOVE] if more else []))
             sign = self._likeliest_sign(start, signs if len(removed) < MOST_LINES else (KEEP, INSERT))
         inserted: list[str] = []
         drafts = removed or other_than or self.request.history[-1].new.splitlines()
@@ -153,10 +153,14 @@ class Rewriting:
         return {line for edit in self.request.history for line in edit.new.splitlines() if line.strip()}
 
     def _doubles(self, change: RewriteScores, place: _Place) -> bool:
-        """Return whether a change inserts the lines that are above or below it once more."""
+        """Return whether a change inserts lines once more: those above or below it, or several that the user has
+        inserted.
+        """
         lines, count = [line.text for line in self.prompt.lines], len(change.inserted)
         above, below = lines[max(0, place.line - count) : place.line], lines[place.line : place.line + count]
-        return not change.removed and [*change.inserted] in (above, below)
+        made = [edit.new.splitlines() for edit in self.request.history if not edit.old]
+        several = sum(map(bool, map(str.strip, change.inserted))) > 1
+        return not change.removed and ([*change.inserted] in (above, below) or several and [*change.inserted] in made)
 
     def _likeliest_sign(self, start: Floats, signs: Sequence[bytes]) -> bytes:
         return max(signs, key=lambda sign: _log_sum(start[self._tokens(sign)]))

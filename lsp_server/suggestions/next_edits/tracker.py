@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from infill_engine.budget.deadline import now
 from infill_engine.edits.types import Consequences, EditedText, NoEditReason, Proposal
+from infill_engine.types import Diagnostic
 from lsp_server.documents.snapshots import Change, EditKind, Snapshot
 from lsp_server.suggestions.next_edits.bursts import Bursts, edited_by
 from lsp_server.suggestions.next_edits.by_model import ByModel
@@ -44,6 +45,7 @@ class _Document:
     fresh: bool = False  # edited by the user since the last search
     stop: Event = field(default_factory=Event)  # stops the running search
     asking: "asyncio.Task[Sequence[Proposal]] | None" = None  # the model
+    told: Sequence[Diagnostic] = ()  # the errors that the model was told
     overtaken: "asyncio.Future[None] | None" = None  # the question that waits for the model
 
 
@@ -182,8 +184,13 @@ class NextEdits:
     async def _expected(
         self, held: _Document, snapshot: Snapshot, cursor: int | None, by_model: ByModel
     ) -> list[Proposal]:
-        """Return what the model proposes in time. It is asked once for a text; what it finds later is kept."""
+        """Return what the model proposes in time. It is asked once for a text and its errors; what it finds later is
+        kept."""
+        if held.asking is not None and held.told != by_model.diagnostics:
+            held.asking.cancel()
+            held.asking = None
         if held.asking is None:
+            held.told = by_model.diagnostics
             newest = held.bursts.newest
             bursts = [burst for each in self._documents.values() for burst in each.bursts.all]
             bursts.sort(key=lambda burst: (burst is newest, burst.at))

@@ -8,7 +8,21 @@ from typing import Any
 
 import pytest
 from nvim_editor import Editor, Start
-from rewriting_server import CHECK, CHECK_SLOWLY, EDITED, FIRST, IMPORTED, NAMED, NAMELESS, NEW, OLD, ORDERED, PROGRAM
+from rewriting_server import (
+    CHECK,
+    CHECK_SLOWLY,
+    EDITED,
+    FIRST,
+    IMPORTED,
+    NAMED,
+    NAMELESS,
+    NEW,
+    NO_NAME,
+    OLD,
+    ORDERED,
+    PROGRAM,
+    WRONG,
+)
 
 KEY = "<M-n>"
 SERVER = [sys.executable, str(Path(__file__).parents[1] / "rewriting_server.py")]
@@ -164,6 +178,28 @@ def test_the_window_scrolls_to_lines_below_its_end(nvim: Editor) -> None:
     nvim.until(lambda: drawn(nvim))
     nvim.type(KEY)
     nvim.until(lambda: "return 0" in screen(nvim))
+
+
+DIAGNOSE = """
+local row, message = ...
+vim.diagnostic.set(vim.api.nvim_create_namespace('other server'), 0, {
+  { lnum = row, col = 0, message = 'unused', severity = vim.diagnostic.severity.WARN },
+  { lnum = row, col = 0, message = message, severity = vim.diagnostic.severity.ERROR },
+})
+"""
+
+
+def test_an_error_of_another_server_is_told_when_it_comes(nvim: Editor) -> None:
+    nvim.lua(REQUESTS)
+    edit(nvim, WRONG)
+    nvim.until(lambda: NONE in status(nvim))
+    nvim.lua(DIAGNOSE, ROW, NO_NAME)
+    nvim.until(lambda: drawn(nvim))
+    asked = nvim.lua("return _G.asked")
+    nvim.lua(DIAGNOSE, ROW, NO_NAME)
+    stays = time.monotonic() + LATER / 2
+    while time.monotonic() < stays:
+        assert nvim.lua("return _G.asked") == asked
 
 
 def test_what_is_found_late_is_shown(start: Start) -> None:

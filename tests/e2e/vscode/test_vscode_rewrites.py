@@ -178,3 +178,12 @@ def test_the_status_says_why_nothing_is_proposed_and_a_command_turns_it_on(rewri
     code.until(lambda: "next edits are on, those of the model too" in code.text(), "the status", code.text)
     code.close()
     code.command("Infill: Toggle Next Edits of the Model")
+
+
+def test_errors_that_vscode_shows_are_told(rewriting: Workbench, scratch: Path) -> None:
+    code = rewriting
+    code.open("wrong.json", '{\n    "one": 1,│\n    "two": 2\n}\n')
+    code.press("Backspace")
+    sent = scratch / SENT
+    told = b'"errors":[{"line":2,"message":"Expected comma"}]'
+    code.until(lambda: told in sent.read_bytes(), "the error", lambda: sent.read_bytes()[-300:])

@@ -36,6 +36,7 @@ function M.attach(client, bufnr)
   on(MOVED, cursor.moved)
   on(CHANGED_OR_LEFT, cursor.stop)
   on(EDITED, require('infill.next_edit').follow)
+  on('DiagnosticChanged', require('infill.next_edit').diagnosed)
   if vim.api.nvim_get_current_buf() == bufnr then
     cursor.moved(bufnr)
   end

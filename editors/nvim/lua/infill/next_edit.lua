@@ -38,8 +38,27 @@ local shown = {}
 ---@type table<integer, string> by buffer: why the server's last answer has no proposal
 local reasons = {}
 
+---@class infill.NextEdit.Error
+---@field line integer
+---@field message string
+
+---@type table<integer, { tick: integer, errors: infill.NextEdit.Error[] }> by buffer: what the server was last asked with
+local questions = {}
+
 local timer = assert(vim.uv.new_timer())
 local newest = 0 -- number of the newest request; answers to older ones are dropped
+
+--- The errors that other servers report in a buffer.
+---@param bufnr integer
+---@return infill.NextEdit.Error[]
+local function errors_in(bufnr)
+  return vim
+    .iter(vim.diagnostic.get(bufnr, { severity = vim.diagnostic.severity.ERROR }))
+    :map(function(found)
+      return { line = found.lnum, message = found.message }
+    end)
+    :totable()
+end
 
 --- The text has changed, or insert mode was left: the proposals may no longer fit.
 ---@param bufnr integer
@@ -62,6 +81,21 @@ function M.follow(bufnr)
   )
 end
 
+--- The diagnostics of a buffer have changed: asks again if the last answer knew other errors and nothing is shown.
+---@param bufnr integer
+function M.diagnosed(bufnr)
+  local last = questions[bufnr]
+  if
+    last
+    and bufnr == vim.api.nvim_get_current_buf()
+    and last.tick == vim.api.nvim_buf_get_changedtick(bufnr)
+    and not M.current(bufnr)
+    and not vim.deep_equal(last.errors, errors_in(bufnr))
+  then
+    M.ask(bufnr)
+  end
+end
+
 --- Asks the server at the cursor, and shows the answer.
 ---@param bufnr integer
 function M.ask(bufnr)
@@ -74,9 +108,11 @@ function M.ask(bufnr)
   newest = newest + 1
   local question = newest
   local tick = vim.api.nvim_buf_get_changedtick(bufnr)
+  questions[bufnr] = { tick = tick, errors = errors_in(bufnr) }
   client:request(METHOD, {
     textDocument = vim.lsp.util.make_text_document_params(bufnr),
     position = place.position(here, client.offset_encoding),
+    errors = questions[bufnr].errors,
   }, function(fault, answer)
     if question ~= newest or fault or not vim.api.nvim_buf_is_loaded(bufnr) then
       return
@@ -227,6 +263,7 @@ function M.detach(bufnr)
   timer:stop()
   newest = newest + 1
   reasons[bufnr] = nil
+  questions[bufnr] = nil
   M.hide(bufnr)
 end
 
