@@ -147,7 +147,7 @@ class PastEdit:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """An error that another language server reports: its row, counted from 0, and what it says."""
+    """An error that another language server reports: its row, from 0 at the first line of its text, and what it says."""
 
     row: int
     message: str
@@ -162,16 +162,14 @@ class InfillRequest:
     `replaced` are the texts that are in the holes now, one for each hole; () if the holes are empty. A request with
     such texts asks for alternatives to them. `hole` is the first hole.
     `history` are the user's last edits, the newest last. A request with a history asks for the edit that comes next:
-    each candidate changes some whole lines of the replaced texts. `diagnostics` are the errors in these lines; their
-    rows count from the first hole's first line.
+    each candidate changes some whole lines of the replaced texts. `diagnostics` are errors in these lines.
     `language` is an LSP language identifier. If `hole` or `drafts` is None, the engine derives it from the two windows.
-    Equal requests have equal answers, so the request itself is the cache key.
     `project_text` is the name of the document's `ProjectText`, "" if there is none. `path` is the document's path
     relative to its project, "" if it is in no project.
     `show_from` is the minimum confidence of the best candidate for showing candidates unasked, or how eager the user
     wants it: the model knows the confidence then. Only candidates that were shown can be typed through.
     `wider_context` is more of the text, left of the prefix and right of the suffix. Its words are counted, but the
-    model does not read it. It is not part of request equality.
+    model does not read it, and it does not count for equality. Equal requests have equal answers: they share one.
     """
 
     prefix: str
@@ -208,16 +206,13 @@ class InfillRequest:
 class RewriteScores:
     """How the model scored the change of some lines; natural logarithms.
 
-    `here`: a change begins at this line. `worth`: the same, corrected for what the line has in common with the newest
-    edits. `elsewhere`: the highest worth of the other lines. `new`: the new lines,
-    of `tokens` tokens, and `least` the least likely of these. `parting`: how much likelier the new text is than the old
-    one at the token where they part. `ends`: nothing else changes after them. `row`: the first changed line, counted
-    from the region's first one. `removed` and `inserted` are the changed lines.
+    `worth`: a change begins at this line, corrected for what the line has in common with the newest edits. `new`: the
+    new lines, of `tokens` tokens, and `least` the least likely of these. `parting`: how much likelier the new text is
+    than the old one at the token where they part. `ends`: nothing else changes after them. `row`: the first changed
+    line, counted from the region's first one. `removed` and `inserted` are the changed lines.
     """
 
-    here: float
     worth: float
-    elsewhere: float
     new: float
     least: float
     tokens: int
@@ -257,11 +252,9 @@ class Candidate:
     """One text for the hole, or for all holes of a request.
 
     `confidence` estimates the probability that the text is what the user wants. `partial` marks the reliable left part
-    of a text that the deadline cut off. `steps` counts the denoising steps behind it.
-
-    If the request has several holes, `text` reaches from the first to the last one, and `fills` are the texts of the
-    holes. `gain` says how much likelier than the replaced text an alternative is, in nats per token; None if the model
-    did not compute both.
+    of a text that the deadline cut off. `steps` counts the denoising steps behind it. With several holes, `text` reaches
+    from the first to the last one, and `fills` are their texts. `gain` says how much likelier than the replaced text an
+    alternative is, in nats per token; None if the model did not compute both.
     """
 
     text: str

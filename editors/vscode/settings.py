@@ -32,7 +32,7 @@ SENTENCES = {
     "nextEdits": "After an edit, propose the other edits that it makes necessary, such as the uses of a renamed name "
     "or the calls of a function whose parameters changed. *Infill: Toggle Next Edits* changes this.",
     "nextEditModel": "Where nothing is necessary, let the model propose what else may follow from your last edits. It "
-    "computes after each pause in typing. *Infill: Toggle Next Edits of the Model* changes this.",
+    "computes after each pause in typing, but not on battery. *Infill: Toggle Next Edits of the Model* changes this.",
     "lateAnswers": "If an answer showed nothing, show what the model finds within the next 1.5 seconds. A text that is "
     "shown may grow longer in that time. Off on battery.",
     "completionFallback": "Whether to offer candidates as ordinary completions, too. `auto` does so only in editors "

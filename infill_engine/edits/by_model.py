@@ -1,7 +1,7 @@
 """Which lines a model is asked about after an edit, what it is told, and what its answer proposes.
 
-The lines around the newest edit are one region; its own lines stay as they are. Others are around the errors that other
-servers report, and around the lines that most resemble what was edited.
+The lines around the newest edit are one region; its own lines stay as they are. Others are around the cursor, around
+the errors that other servers report, and around the lines that most resemble what was edited.
 """
 
 import re
@@ -18,7 +18,7 @@ from infill_engine.text.sequences import common_prefix
 from infill_engine.text.validity import faults_of
 from infill_engine.types import Candidate, Diagnostic, Gap, Hole, HoleKind, InfillRequest, PastEdit
 
-SHOW_FROM = 0.25  # the least confidence of a proposal that is made; finished texts stay silent in 98 %
+SHOW_FROM = 0.08  # the least confidence of a proposal that is made; finished texts stay silent in 97.5 %
 ABOVE, BELOW = 4, 8  # lines around the newest edit
 AROUND = 2  # lines around another place
 OTHERS = 2  # places
@@ -62,10 +62,10 @@ def past_edits(path: str, before: str, changes: Sequence[Change]) -> Iterator[Pa
         )
 
 
-def regions(text: str, first: int, last: int, history: Sequence[PastEdit], errors: Sequence[int] = ()) -> list[Region]:
+def regions(text: str, first: int, last: int, history: Sequence[PastEdit], places: Sequence[int] = ()) -> list[Region]:
     """Return the regions of a text whose rows [first, last) were edited last, those around the edit first.
 
-    `errors` are the rows of errors.
+    `places` are other rows where a change is likely, the likeliest first.
     """
     lines = whole_lines(text)
     if last - first > MOST_TOUCHED:
@@ -75,7 +75,7 @@ def regions(text: str, first: int, last: int, history: Sequence[PastEdit], error
     known = (starts[min(first, bottom)], starts[min(last, bottom)])
     found = [Region(starts[top], starts[bottom], known if known[0] < known[1] else None)]
     taken = set(range(top, bottom))
-    for row in chain(sorted(errors, key=lambda row: abs(row - first)), _alike(lines, first, last, history)):
+    for row in chain(places, _alike(lines, first, last, history)):
         if len(found) > OTHERS:
             break
         if row not in taken and row < len(lines):
@@ -109,6 +109,7 @@ def requests_for(
     history: Sequence[PastEdit],
     diagnostics: Sequence[Diagnostic] = (),
     project_text: str = "",
+    cursor_row: int | None = None,
 ) -> list[tuple[Region, InfillRequest]]:
     """Return the regions of a text, whose rows were edited last, and the request for each.
 
@@ -117,10 +118,13 @@ def requests_for(
     told = [edit for edit in history[-MOST_HISTORY:] if _may_be_told(edit)]
     if not told or not history or told[-1] != history[-1] or not is_handwritten(text):
         return []
-    errors = [error for error in diagnostics if not has_secret(error.message)]
+    errors = sorted(
+        (error for error in diagnostics if not has_secret(error.message)), key=lambda error: abs(error.row - rows[0])
+    )
+    places = [*([] if cursor_row is None else [cursor_row]), *(error.row for error in errors)]
     found = [
         (region, request_for(text, region, language, path, told))
-        for region in regions(text, *rows, told, [error.row for error in errors])
+        for region in regions(text, *rows, told, places)
         if is_readable(around := text[max(0, region.start - PREFIX_CHARS) : region.end]) and not has_secret(around)
     ]
     return [

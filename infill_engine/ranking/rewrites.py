@@ -15,17 +15,18 @@ from infill_engine.types import Candidate, InfillRequest, PastEdit, Proposal, Re
 MOST_NATS = 6.0  # differences beyond it count as this much
 
 WEIGHTS: Mapping[str, float] = {
-    "constant": -3.21,
-    "worth": 0.68,
-    "mean": 0.71,
-    "least": 1.24,
-    "parting": 0.38,
-    "ends": -0.08,
-    "same rule": 1.37,
-    "inserted before": 0.58,
-    "removes nothing": -0.50,
-    "inserts nothing": -1.05,
-    "is there": -1.08,
+    "constant": -2.02,
+    "worth": 0.71,
+    "mean": 1.37,
+    "least": 1.36,
+    "parting": 0.96,
+    "ends": -1.18,
+    "same rule": 1.97,
+    "inserted before": -0.12,
+    "removes nothing": -0.27,
+    "inserts nothing": 0.98,
+    "is there": -0.77,
+    "again": -0.33,
     "wrong": 1.5,  # set by hand: version histories have no errors of other servers
 }
 
@@ -63,10 +64,11 @@ def features_of(scores: RewriteScores, request: InfillRequest) -> dict[str, floa
         "least": _bounded(scores.least),
         "parting": _bounded(scores.parting),
         "ends": math.exp(scores.ends),
-        "same rule": float(any(rule_of(edit.old, edit.new) == rule for edit in request.history)),
+        "same rule": float(bool(old) and any(rule_of(edit.old, edit.new) == rule for edit in request.history)),
         "inserted before": sum(word in added_before for word in words) / len(words) if words else 0.0,
         "removes nothing": float(not scores.removed),
         "inserts nothing": float(not scores.inserted),
+        "again": float(not old and any((edit.old, edit.new) == ("", new) for edit in request.history)),
         "wrong": float(any(scores.row <= error.row < last for error in request.diagnostics)),
         "is there": float(bool(scores.inserted) and all(line in around for line in scores.inserted)),
     }

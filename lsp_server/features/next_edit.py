@@ -11,6 +11,7 @@ from lsprotocol import types
 
 from infill_engine.budget.deadline import now
 from infill_engine.edits.types import NoEditReason
+from infill_engine.serving.duty_cycle import on_battery
 from infill_engine.stderr import without_text
 from infill_engine.types import Answer, Diagnostic
 from lsp_server.documents.snapshots import Snapshot
@@ -107,13 +108,17 @@ async def _found(
             snapshot,
             offset(snapshot.lines, place),
             place[0],
-            _by_model(session, snapshot, errors) if session.workspace.settings.next_edit_model else None,
+            _by_model(session, snapshot, errors) if _asks_model(session) else None,
         )
     except asyncio.CancelledError:
         return Found(snapshot, reason=NoEditReason.CANCELLED)
     except Exception as fault:
         log.error("a request for next edits failed: %s", without_text(fault))
         return Found(snapshot, reason=NoEditReason.FAILED)
+
+
+def _asks_model(session: Session) -> bool:
+    return session.workspace.settings.next_edit_model and not on_battery()
 
 
 def _by_model(session: Session, snapshot: Snapshot, errors: Sequence[ReportedError]) -> ByModel:

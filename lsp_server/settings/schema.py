@@ -79,7 +79,7 @@ class ServerSettings:
     further_excludes: tuple[str, ...] = ()
     search_project: bool = True
     next_edits: bool = True
-    next_edit_model: bool = False
+    next_edit_model: bool = True
     late_answers: bool = True
     completion_fallback: Fallback = Fallback.AUTO
     engine: EngineChoice = field(default_factory=EngineChoice)

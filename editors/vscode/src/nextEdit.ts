@@ -45,7 +45,7 @@ export class NextEdits implements vscode.Disposable {
             this.count,
             vscode.workspace.onDidChangeTextDocument((event) => this.changed(event)),
             vscode.languages.onDidChangeDiagnostics((event) => this.diagnosed(event)),
-            vscode.window.onDidChangeActiveTextEditor(() => this.picking || this.hide()),
+            vscode.window.onDidChangeActiveTextEditor(() => this.picking || this.renew()),
             vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => this.moved(textEditor)),
             vscode.workspace.onDidChangeConfiguration((event) => event.affectsConfiguration('infill') && this.renew()),
             server.onDidConnect(() => this.connected()),

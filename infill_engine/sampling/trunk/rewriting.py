@@ -4,7 +4,7 @@ lines of the region ──one pass──▶ where a change is likely ──▶ o
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -28,13 +28,12 @@ KEEP, REMOVE, INSERT = b" ", b"-", b"+"
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a change may begin: its log-probability, the line's number, and the sign of the patch.
+    """Where a change may begin: the line's number, and the sign of the patch.
 
-    `worth` is that log-probability, corrected for what the line has in common with the newest edits.
+    `worth` is its log-probability, corrected for what the line has in common with the newest edits.
     """
 
     worth: float
-    here: float
     line: int
     sign: bytes
 
@@ -60,7 +59,6 @@ class Rewriting:
             for place in places[: PLACES_AROUND if has_newest else PLACES]:
                 if place.worth < max(LEAST_WORTH, places[0].worth - PRUNING_MARGIN):
                     break
-                elsewhere = max((one.worth for one in places if one.line != place.line), default=NOWHERE)
                 try:
                     change = yield from self._change(region, place, starts[place.line])
                     if change is not None and self._doubles(change, place):
@@ -68,7 +66,7 @@ class Rewriting:
                 except NoRoom:
                     continue
                 if change is not None and not self._doubles(change, place):
-                    self.found.append(replace(change, elsewhere=elsewhere))
+                    self.found.append(change)
         except OutOfTime:
             return False
         return True
@@ -96,12 +94,10 @@ class Rewriting:
         for number, (line, start) in enumerate(zip(self.prompt.lines, starts, strict=False)):
             if line.hole == KNOWN:
                 continue
-            here = _log_sum(start[self._tokens(INSERT)])
-            found.append(_Place(here + inserts, here, number, INSERT))
+            found.append(_Place(_log_sum(start[self._tokens(INSERT)]) + inserts, number, INSERT))
             if line.text.strip() and line.text not in written:
-                here = _log_sum(start[self._tokens(REMOVE)])
-                worth = here + resemblance.of(line.text) + WRONG * (number in wrong)
-                found.append(_Place(worth, here, number, REMOVE))
+                worth = _log_sum(start[self._tokens(REMOVE)]) + resemblance.of(line.text) + WRONG * (number in wrong)
+                found.append(_Place(worth, number, REMOVE))
         return sorted(found, key=lambda place: -place.worth)
 
     def _change(
@@ -135,9 +131,7 @@ class Rewriting:
         if removed == inserted:
             return None
         return RewriteScores(
-            place.here,
             place.worth,
-            NOWHERE,
             writer.logprob,
             writer.least,
             writer.tokens,
@@ -160,7 +154,7 @@ class Rewriting:
         above, below = lines[max(0, place.line - count) : place.line], lines[place.line : place.line + count]
         made = [edit.new.splitlines() for edit in self.request.history if not edit.old]
         several = sum(map(bool, map(str.strip, change.inserted))) > 1
-        return not change.removed and ([*change.inserted] in (above, below) or several and [*change.inserted] in made)
+        return not change.removed and ([*change.inserted] in (above, below) or (several and [*change.inserted] in made))
 
     def _likeliest_sign(self, start: Floats, signs: Sequence[bytes]) -> bytes:
         return max(signs, key=lambda sign: _log_sum(start[self._tokens(sign)]))

@@ -9,7 +9,7 @@ from infill_engine.edits.types import Edit, Kind, Proposal, Span
 from infill_engine.types import Answer, Diagnostic, InfillRequest, PastEdit
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.suggestions.answers import worth_showing
-from lsp_server.suggestions.next_edits.bursts import Burst
+from lsp_server.suggestions.next_edits.bursts import Burst, place_at
 
 T = TypeVar("T")
 
@@ -41,15 +41,20 @@ class ByModel:
     async def proposals(
         self, snapshot: Snapshot, bursts: Sequence[Burst], cursor: int | None, in_thread: InThread
     ) -> Sequence[Proposal]:
-        """Return what the model proposes after some bursts, oldest first. The last one is of this document."""
+        """Return what the model proposes after some bursts, oldest first. If one is of this document, it is the last.
+
+        If none is, the model is asked about the lines around the cursor.
+        """
         from infill_engine.edits.by_model import Region, proposals_of, requests_for
 
         text, language, newest = "".join(snapshot.lines), snapshot.language, bursts[-1]
-        rows, path = (newest.first, newest.last + 1), self.path_of(snapshot.uri)
+        row = 0 if cursor is None else place_at(snapshot.lines, cursor)[0]
+        rows = (newest.first, newest.last + 1) if newest.before.uri == snapshot.uri else (row, row)
+        path = self.path_of(snapshot.uri)
 
         def ask_about() -> list[tuple[Region, InfillRequest]]:
             told = self._told(bursts)
-            return requests_for(text, rows, language, path, told, self.diagnostics, self.project_text)
+            return requests_for(text, rows, language, path, told, self.diagnostics, self.project_text, row)
 
         for region, request in await in_thread(ask_about):
             candidates = (await self.ask(request)).candidates

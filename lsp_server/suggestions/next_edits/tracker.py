@@ -12,7 +12,7 @@ from infill_engine.budget.deadline import now
 from infill_engine.edits.types import Consequences, EditedText, NoEditReason, Proposal
 from infill_engine.types import Diagnostic
 from lsp_server.documents.snapshots import Change, EditKind, Snapshot
-from lsp_server.suggestions.next_edits.bursts import Bursts, edited_by
+from lsp_server.suggestions.next_edits.bursts import FORGOTTEN_SECONDS, Bursts, edited_by
 from lsp_server.suggestions.next_edits.by_model import ByModel
 from lsp_server.suggestions.next_edits.shown import Held, Shown
 
@@ -110,8 +110,10 @@ class NextEdits:
         held = self._of(snapshot.uri)
         self._overtake(held)
         stop = held.stop
-        if held.bursts.reason is not None:
-            return Found(snapshot, reason=held.bursts.reason)
+        reason = held.bursts.reason
+        elsewhere = by_model is not None and reason is NoEditReason.NOTHING_EDITED and self._was_edited_recently()
+        if reason is not None and not elsewhere:
+            return Found(snapshot, reason=reason)
         await self._pause(held, row)
         if stop.is_set():
             return Found(snapshot, reason=NoEditReason.SUPERSEDED)
@@ -159,7 +161,8 @@ class NextEdits:
         self, held: _Document, snapshot: Snapshot, cursor: int | None, stop: Event
     ) -> tuple[Consequences, bool]:
         """Return what is necessary, and whether nothing else may be expected, as far as there is time."""
-        found, settled = Consequences(reason=NoEditReason.NO_CONSEQUENCE), True
+        found = Consequences(reason=held.bursts.reason or NoEditReason.NO_CONSEQUENCE)
+        settled = held.bursts.newest is not None
         alike: Consequences | None = None  # what follows from the fewest edits as an example
         texts = list(held.bursts.texts(snapshot, cursor))
         for edited in reversed(texts):  # the newest last: it wins where two contradict each other
@@ -223,6 +226,11 @@ class NextEdits:
         if found:
             held.shown.show(found, f"{snapshot.version}-")
             on_late()
+
+    def _was_edited_recently(self) -> bool:
+        """Return whether edits of any document may say what comes next."""
+        since = now() - FORGOTTEN_SECONDS
+        return any(burst.at >= since for each in self._documents.values() for burst in each.bursts.all)
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         if self._executor is None:

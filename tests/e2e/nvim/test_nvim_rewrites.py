@@ -202,6 +202,17 @@ def test_an_error_of_another_server_is_told_when_it_comes(nvim: Editor) -> None:
         assert nvim.lua("return _G.asked") == asked
 
 
+def test_an_edit_of_another_file_is_followed_at_the_cursor(nvim: Editor, tmp_path: Path) -> None:
+    other = tmp_path / "other.py"
+    other.write_text(PROGRAM)
+    edit(nvim, CHECK)
+    nvim.until(lambda: drawn(nvim))
+    nvim.command(f"edit +{ROW + 1} {other}")
+    nvim.until(lambda: [mark[4] for mark in drawn(nvim) if mark[4]] == ["  change 4 lines"])
+    nvim.type(KEY)
+    nvim.until(lambda: nvim.text == PROGRAM.replace(OLD, NEW)[:-1])
+
+
 def test_what_is_found_late_is_shown(start: Start) -> None:
     with start({"cmd": SERVER, "settings": {"nextEditModel": True, "rewriteBudgetMs": 50}}) as nvim:
         nvim.open(TEXT)

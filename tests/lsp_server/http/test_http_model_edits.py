@@ -14,7 +14,7 @@ REGION = "def second(path):\n    return os.stat(path).st_mode\n"
 OLD, NEW = "return os.stat(path).st_mode", "return check(path).st_mode"
 MADE = PastEdit("a.py", "    return os.stat(path).st_size\n", "    return check(path) or 0\n")
 ELSEWHERE = PastEdit("b.py", "    os.stat(0)\n", "    check(0)\n")
-FROM_MODEL = ServerSettings(next_edit_model=True)
+FROM_MODEL, WITHOUT_MODEL = ServerSettings(), ServerSettings(next_edit_model=False)
 
 
 def question(*history: PastEdit) -> Question:
@@ -44,8 +44,8 @@ class Engine(EngineClient):
     ("settings", "at_cursor", "history", "region"),
     [
         (FROM_MODEL, "", (ELSEWHERE, MADE), REGION.replace(OLD, NEW)),
-        (ServerSettings(), "", (ELSEWHERE, MADE), None),
-        (ServerSettings(next_edit_model=True, next_edits=False), "", (ELSEWHERE, MADE), None),
+        (WITHOUT_MODEL, "", (ELSEWHERE, MADE), None),
+        (ServerSettings(next_edits=False), "", (ELSEWHERE, MADE), None),
         (FROM_MODEL, "x = 1", (ELSEWHERE, MADE), f"{REGION}x = 1"),
         (FROM_MODEL, "", (ELSEWHERE,), None),  # nobody knows where the user edits this file
         (FROM_MODEL, "", (), None),
@@ -66,4 +66,4 @@ async def test_the_model(
 
 def test_the_model_gets_more_time() -> None:
     plain = Question("", "")
-    assert due_of(question(), FROM_MODEL, 0) > due_of(plain, FROM_MODEL, 0) == due_of(question(), ServerSettings(), 0)
+    assert due_of(question(), FROM_MODEL, 0) > due_of(plain, FROM_MODEL, 0) == due_of(question(), WITHOUT_MODEL, 0)

@@ -36,9 +36,11 @@ function M.attach(client, bufnr)
   on(MOVED, cursor.moved)
   on(CHANGED_OR_LEFT, cursor.stop)
   on(EDITED, require('infill.next_edit').follow)
+  on('BufEnter', require('infill.next_edit').follow) -- an edit of another file may have consequences here
   on('DiagnosticChanged', require('infill.next_edit').diagnosed)
   if vim.api.nvim_get_current_buf() == bufnr then
     cursor.moved(bufnr)
+    require('infill.next_edit').follow(bufnr)
   end
   local options = require('infill.config').get()
   if options then

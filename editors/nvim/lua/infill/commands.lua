@@ -111,7 +111,7 @@ local COMMANDS = {
     toggle('nextEdits', settings().nextEdits == false, 'infill: next edits are')
   end,
   ['toggle-next-edit-model'] = function()
-    toggle('nextEditModel', not settings().nextEditModel, 'infill: next edits of the model are')
+    toggle('nextEditModel', settings().nextEditModel == false, 'infill: next edits of the model are')
   end,
   toggle = function()
     toggle('enable', settings().enable == false, 'infill is')

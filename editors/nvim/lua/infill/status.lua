@@ -196,7 +196,7 @@ function M._next_edit_lines(bufnr, settings)
   if settings.nextEdits == false then
     return { 'next edits are off' }
   end
-  local lines = { 'next edits are on' .. (settings.nextEditModel and ', those of the model too' or '') }
+  local lines = { 'next edits are on' .. (settings.nextEditModel == false and '' or ', those of the model too') }
   local proposal, why = require('infill.next_edit').proposal(bufnr), M.why_no_next_edit(bufnr)
   if proposal then
     local percent = math.floor(100 * proposal.confidence + 0.5)

@@ -87,11 +87,11 @@ def test_the_expected_change_is_found(tmp_path, above, below, patch, expected):
     assert "self.width\n".join(found.proposals[0].fills) == expected
 
 
-REMOVAL = PastEdit("a.py", "zero\n", "", "", "")
+REMOVAL = PastEdit("a.py", "two\n", "", "", "")
 
 
 @pytest.mark.parametrize("history", [(REMOVAL, EDIT), (EDIT,)])
-def test_a_line_is_only_removed_after_another_was(tmp_path, history):
+def test_a_line_is_only_removed_after_an_equal_one(tmp_path, history):
     asked = request("", "one\ntwo\nthree\n", history=history)
     found, _ = found_in(tmp_path, asked, " self.width\n one\n-two\n three\n")
     texts = [one.text for one in found.proposals]
@@ -110,6 +110,16 @@ def test_lines_are_not_inserted_beside_equal_ones(tmp_path):
     for patch in (" self.width\n one\n+one\n two\n", " self.width\n+one\n one\n two\n"):
         found, _ = found_in(tmp_path, request("", "one\ntwo\n", history=(added,)), patch)
         assert "self.width\none\none\ntwo\n" not in [one.text for one in found.proposals]
+
+
+def test_inserted_blocks_are_not_inserted_again(tmp_path):
+    added = PastEdit("a.py", "", "one\ntwo\n")
+    patch = " self.width\n three\n+one\n+two\n"
+    found, _ = found_in(tmp_path, request("", "three\nfour\n", history=(added,)), patch)
+    assert "self.width\nthree\none\ntwo\nfour\n" not in [one.text for one in found.proposals]
+    once = PastEdit("a.py", "", "one\n")
+    found, _ = found_in(tmp_path, request("", "three\nfour\n", history=(once,)), " self.width\n three\n+one\n four\n")
+    assert "self.width\nthree\none\nfour\n" in [one.text for one in found.proposals]
 
 
 def test_a_change_is_tried_first_where_there_is_an_error(tmp_path):

@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 from desk import URI, Desk
 
+from infill_engine.budget.deadline import now
 from infill_engine.edits.types import Kind, NoEditReason, applied
 from infill_engine.types import Answer, Candidate, InfillRequest, Reason
 from lsp_server.documents.snapshots import Snapshot
+from lsp_server.suggestions.next_edits.bursts import FORGOTTEN_SECONDS
 from lsp_server.suggestions.next_edits.by_model import ByModel
 from lsp_server.suggestions.next_edits.tracker import Found
 
@@ -255,6 +257,31 @@ async def test_edits_of_other_files_are_told_oldest_first() -> None:
     desk.replace("LIMIT = 10", "LIMIT = limit()")
     await ask(desk, model)
     assert [edit.path for edit in model.requests[0].history] == ["a.py", "b.py", "a.py"]
+
+
+async def test_after_an_edit_of_another_file_the_model_is_asked_at_the_cursor() -> None:
+    desk, model = Desk(PROGRAM), Asked()
+    other = "file:///project/b.py"
+    desk.documents.open(other, "python", "x = os.stat(name)\n")
+    assert (await ask(desk, model)).reason is NoEditReason.NOTHING_EDITED
+    desk.seconds = now()
+    desk.edit(other, (4, 11, "check"))
+    cursor = desk.text.index(OLD)
+    found = await desk.edits.ask(desk.snapshot, cursor, 0, model.by_model)
+    assert result(desk, found) == desk.text.replace(OLD, NEW)
+    assert [edit.path for edit in model.requests[0].history] == ["b.py"]
+    desk.edits.dismiss(URI, None)
+    assert (await ask(desk, model)).held == ()
+
+
+async def test_edits_of_long_ago_say_nothing_about_another_file() -> None:
+    desk, model = Desk(PROGRAM), Asked()
+    other = "file:///project/b.py"
+    desk.documents.open(other, "python", "x = os.stat(name)\n")
+    desk.seconds = now() - 2 * FORGOTTEN_SECONDS
+    desk.edit(other, (4, 11, "check"))
+    found = await desk.edits.ask(desk.snapshot, desk.text.index(OLD), 0, model.by_model)
+    assert (found.reason, model.requests) == (NoEditReason.NOTHING_EDITED, [])
 
 
 async def test_a_fault_of_the_engine_ends_one_question_only() -> None:
