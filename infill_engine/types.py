@@ -147,7 +147,7 @@ class PastEdit:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """An error that another language server reports: its row, from 0 at the first line of its text, and what it says."""
+    """An error that another language server reports: its row, from 0 at its text's first line, and what it says."""
 
     row: int
     message: str
@@ -252,9 +252,9 @@ class Candidate:
     """One text for the hole, or for all holes of a request.
 
     `confidence` estimates the probability that the text is what the user wants. `partial` marks the reliable left part
-    of a text that the deadline cut off. `steps` counts the denoising steps behind it. With several holes, `text` reaches
-    from the first to the last one, and `fills` are their texts. `gain` says how much likelier than the replaced text an
-    alternative is, in nats per token; None if the model did not compute both.
+    of a text that the deadline cut off. `steps` counts the denoising steps behind it. With several holes, `fills` are
+    their texts, and `text` reaches from the first to the last one. `gain` says how much likelier than the replaced text
+    an alternative is, in nats per token; None if the model did not compute both.
     """
 
     text: str
