@@ -5,7 +5,7 @@ the errors that other servers report, and around the lines that most resemble wh
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain
 
@@ -45,7 +45,7 @@ class Region:
 
 def past_edits(path: str, before: str, changes: Sequence[Change]) -> Iterator[PastEdit]:
     """Yield what changes did to whole lines of a text."""
-    for start, end, new in changed_lines(before, make(before, changes), changes):
+    for start, end, new in _hunks(changed_lines(before, make(before, changes), changes)):
         around = before[max(0, start - AROUND_CHARS) : start], before[end + 1 : end + 1 + AROUND_CHARS]
         old_lines = [f"{line}\n" for line in before[start:end].split("\n")]
         new_lines = [f"{line}\n" for line in new.split("\n")]
@@ -60,6 +60,20 @@ def past_edits(path: str, before: str, changes: Sequence[Change]) -> Iterator[Pa
             "".join(above[-CONTEXT:]),
             "".join(below[:CONTEXT]),
         )
+
+
+def _hunks(changed: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
+    """Join changed lines that follow one another."""
+    joined: tuple[int, int, str] | None = None
+    for start, end, new in changed:
+        if joined is not None and start == joined[1] + 1:
+            joined = joined[0], end, f"{joined[2]}\n{new}"
+            continue
+        if joined is not None:
+            yield joined
+        joined = start, end, new
+    if joined is not None:
+        yield joined
 
 
 def regions(text: str, first: int, last: int, history: Sequence[PastEdit], places: Sequence[int] = ()) -> list[Region]:

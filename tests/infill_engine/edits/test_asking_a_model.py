@@ -30,6 +30,7 @@ def changed(before, old, new):
         ("b = 2\n", "", "b = 2\n", "", "a = 1\n", "c = 3\nd = 4\n"),
         ("c = 3\n", "x = 0\nc = 3\n", "", "x = 0\n", "a = 1\nb = 2\n", "c = 3\nd = 4\n"),
         ("b = 2\nc", "x", "b = 2\nc = 3\n", "x = 3\n", "a = 1\n", "d = 4\n"),
+        ("b = 2\nc", "x = 2\ny", "b = 2\nc = 3\n", "x = 2\ny = 3\n", "a = 1\n", "d = 4\n"),
     ],
 )
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
