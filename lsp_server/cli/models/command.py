@@ -127,13 +127,10 @@ def _bench(options: argparse.Namespace) -> int:
         set_threads()  # must run before torch is imported
         from infill_engine.diagnostics.costs import LONGEST, measure, memory_bytes
         from infill_engine.models.model_loading import load_model
-        from infill_engine.models.runtime.cuda_graphs import compile_steps
         from infill_engine.models.trunk.model import TrunkModel
 
         settings = ModelSettings(options.precision, *LONGEST, reuse_context=options.reuse_context)
         family = load_model(resolved(options.name, Path.cwd()), options.device, settings)
-        troubles: list[str] = []
-        compiled = compile_steps(family, family.device, lambda _what, _share: None, troubles.append)
     with say("measuring"):
         costs = list(measure(family))
     memory = memory_bytes(family.device)
@@ -144,8 +141,6 @@ def _bench(options: argparse.Namespace) -> int:
         "precision": options.precision,
         "reuse_context": options.reuse_context,
         "memory_bytes": memory,
-        "compiled": compiled,
-        "troubles": troubles,
         "costs": [asdict(cost) for cost in costs],
     }
     if options.json:
@@ -153,8 +148,7 @@ def _bench(options: argparse.Namespace) -> int:
     else:
         console = console_of(sys.stdout)
         _tell_costs(costs, console)
-        told = f"{family.device}, {memory / 1e9:.2f} GB in use, steps {'compiled' if compiled else 'not compiled'}"
-        console.print("\n".join((told, *troubles)), soft_wrap=True)
+        console.print(f"{family.device}, {memory / 1e9:.2f} GB in use", soft_wrap=True)
     return 0
 
 

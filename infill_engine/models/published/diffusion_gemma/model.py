@@ -57,7 +57,6 @@ from infill_engine.models.published.kinds.length_prior import (
     usual_confidence,
 )
 from infill_engine.models.published.kinds.prompts import PromptReader, seen_left
-from infill_engine.models.runtime.cuda_graphs import Compiler, Report, Tell
 from infill_engine.models.runtime.tensors import to_device
 from infill_engine.models.stock.decoder import joined_ends
 from infill_engine.models.stock.loader import Opened
@@ -73,8 +72,6 @@ FENCE = "\n```"
 CLAMPED = 8  # tokens of the right side on the canvas after each row
 MOST_SLOTS = 64
 KEPT_PROMPTS = 2  # these prompts are the largest of all families
-# Largest compiled step shapes: slots including the fixed tokens, and columns of the prompt.
-STEP_TOKENS, STEP_COLUMNS = (128, 256, 512), (512, 2048)
 SLOT_BLOCK = 16  # slots are rounded up to this, for few shapes and few kernels
 TEMPERATURES = (0.8, 0.4)  # of the first and the last step, unless generation_config.json sets them
 CERTAIN = -3e4  # logit of all other tokens for a fixed one; finite in half precision, too
@@ -111,7 +108,7 @@ class Layout:
 
 
 class DiffusionGemmaModel:
-    """Implements `infill_engine.models.base.CanvasModel`, and ConditionsItself and CompilesSteps."""
+    """Implements `infill_engine.models.base.CanvasModel` and `ConditionsItself`."""
 
     def __init__(
         self,
@@ -198,10 +195,6 @@ class DiffusionGemmaModel:
         told.scatter_(1, self._tensor(layout.ids)[:, None], 0.0)
         told[self._tensor(layout.slots[wanted])] = logits.to(told.dtype)
         prompt.conditioning = told
-
-    def compile_steps(self, compiler: Compiler, report: Report, tell: Tell) -> bool:
-        shapes = [(tokens, columns) for columns in STEP_COLUMNS for tokens in STEP_TOKENS]
-        return self._network.compile_steps(compiler, shapes, report, tell)
 
     @cached_property
     def _lengths(self) -> tuple[int, ...]:

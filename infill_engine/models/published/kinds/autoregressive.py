@@ -33,7 +33,6 @@ from infill_engine.models.checkpoint.files import require_no_code
 from infill_engine.models.kv_cache.layers import COLUMN_BLOCK, LayerMemory, Placed, Remembered, rounded_up
 from infill_engine.models.published.fim_tokens import FimTokens
 from infill_engine.models.published.kinds.prompts import PromptReader, other_ends, prompt_of, seen_left
-from infill_engine.models.runtime.cuda_graphs import Compiler, Report, Tell, shapes_of
 from infill_engine.models.runtime.tensors import to_device
 from infill_engine.models.stock.decoder import Backbone, joined_ends
 from infill_engine.models.stock.loader import Opened, Stock, load_backbone
@@ -42,8 +41,6 @@ from infill_engine.settings import ModelSettings
 from infill_engine.types import HoleKind
 
 MOST_SLOTS = 128
-# Largest compiled step shapes: rows, tokens per row, and columns of prompt plus row. A keystroke is one row.
-STEP_ROWS, STEP_TOKENS, STEP_COLUMNS = (1, 8), (16,), (512, 1536)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +145,6 @@ class AutoregressiveModel:
             self._tensor(canvas.row[wanted]), self._tensor(canvas.index[wanted] - start[canvas.row[wanted]])
         ]
         return joined_ends(self._backbone.logits(chosen), self.info.eos_id, self._ends)
-
-    def compile_steps(self, compiler: Compiler, report: Report, tell: Tell) -> bool:
-        shapes = shapes_of(rows=STEP_ROWS, tokens=STEP_TOKENS, columns=STEP_COLUMNS)
-        return self._backbone.compile_steps(compiler, [], shapes, report, tell)
 
     def _read(self, layers: list[LayerMemory], ids: Ints) -> list[LayerMemory]:
         memory, past = Remembered(layers), layers[0][0].shape[2] if layers else 0

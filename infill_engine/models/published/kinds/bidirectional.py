@@ -42,18 +42,12 @@ from infill_engine.models.published.kinds.length_prior import (
     rank_lengths,
     usual_confidence,
 )
-from infill_engine.models.runtime.cuda_graphs import Compiler, Report, Tell, positions, shapes_of
 from infill_engine.models.runtime.tensors import to_device
 from infill_engine.models.stock.decoder import Backbone, joined_ends
 from infill_engine.models.stock.loader import Opened, Stock, load_backbone
 from infill_engine.models.tokenizer import TokenizerVocabulary
 from infill_engine.settings import USUAL_WINDOW, ModelSettings
 from infill_engine.types import HoleKind
-
-# Shapes that steps are compiled for. If a step also computes the context: rows and all columns of each. If the context
-# is kept: the slots of all rows with their edges, and the context's columns. Larger shapes are compute-bound.
-WHOLE_ROWS, WHOLE_TOKENS, WHOLE_MOST = (1, 4, 7), (256, 512), 2048
-STEP_TOKENS, STEP_COLUMNS = (128, 256, 512), (512, 2048)
 
 
 class Shift(StrEnum):
@@ -191,12 +185,6 @@ class BidirectionalModel:
         states = self._tail_states(self._layout(sides, canvas))
         # Slot i is read at column i of the tail: its own if there is no left neighbour, otherwise the one before it.
         return self._logits(states[self._tensor(canvas.row[wanted]), self._tensor(canvas.index[wanted])])
-
-    def compile_steps(self, compiler: Compiler, report: Report, tell: Tell) -> bool:
-        whole = [shape for shape in shapes_of(rows=WHOLE_ROWS, tokens=WHOLE_TOKENS) if positions(shape) <= WHOLE_MOST]
-        behind = shapes_of(rows=(1,), tokens=STEP_TOKENS, columns=STEP_COLUMNS)
-        kept = self._settings.reuse_context
-        return self._backbone.compile_steps(compiler, [] if kept else whole, behind if kept else [], report, tell)
 
     @cached_property
     def _lengths(self) -> tuple[int, ...]:

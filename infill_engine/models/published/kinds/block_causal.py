@@ -25,15 +25,11 @@ from infill_engine.models.kv_cache.layers import LayerMemory, Remembered
 from infill_engine.models.published.fim_tokens import FimTokens
 from infill_engine.models.published.kinds.autoregressive import MOST_SLOTS
 from infill_engine.models.published.kinds.prompts import PromptReader, other_ends, prompt_of
-from infill_engine.models.runtime.cuda_graphs import Compiler, Report, Tell, shapes_of
 from infill_engine.models.runtime.tensors import to_device
 from infill_engine.models.stock.decoder import Backbone, joined_ends
 from infill_engine.models.tokenizer import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
 from infill_engine.types import HoleKind
-
-# Largest compiled step shapes: columns of all rows, and columns of the prompt.
-STEP_TOKENS, STEP_COLUMNS = (128, 256), (512, 1536)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +118,6 @@ class BlockCausalModel:
         )[0]
         chosen = states[self._tensor(starts[canvas.row[wanted]] + canvas.index[wanted])]
         return joined_ends(self._backbone.logits(chosen), self.info.eos_id, self._ends)
-
-    def compile_steps(self, compiler: Compiler, report: Report, tell: Tell) -> bool:
-        shapes = shapes_of(rows=(1,), tokens=STEP_TOKENS, columns=STEP_COLUMNS)
-        return self._backbone.compile_steps(compiler, [], shapes, report, tell)
 
     def _read(self, layers: list[LayerMemory], ids: Ints) -> list[LayerMemory]:
         memory, past = Remembered(layers), layers[0][0].shape[2] if layers else 0
