@@ -181,7 +181,6 @@ def _add_models(commands: "Subparsers[argparse.ArgumentParser]") -> None:
         parser.add_argument("name", metavar="NAME", help='"default", a GGUF file, a folder, or OWNER/NAME')
         _add_device(parser)
     _add_precision(bench)
-    _add_reuse(bench)
     for parser in commands.choices.values():
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
@@ -209,7 +208,6 @@ def _add_engine(parser: argparse.ArgumentParser, *, from_file: bool = False) -> 
     )
     _add_device(parser)
     _add_precision(parser)
-    _add_reuse(parser)
 
 
 def _add_device(parser: argparse.ArgumentParser) -> None:
@@ -222,14 +220,6 @@ def _add_precision(parser: argparse.ArgumentParser) -> None:
         choices=[each.value for each in Precision],
         default=DEFAULTS.engine.precision,
         help="number format of the computation; int4 only for published models",
-    )
-
-
-def _add_reuse(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--reuse-context",
-        action="store_true",
-        help="for bidirectional models (Dream, LLaDA): reuse the encoded context; faster, but approximate",
     )
 
 

@@ -31,11 +31,11 @@ class Remembered:
 class Placed:
     """Keys and values in columns of a fixed size, written to `columns` [B, T]; also a cache for attention.
 
-    `kept` is [2L, B, H, S, hd]. Earlier contents of a column are overwritten.
+    `layers` are [B, H, S, hd] each. Earlier contents of a column are overwritten.
     """
 
-    def __init__(self, kept: Tensor) -> None:
-        self.layers = layers_of(kept)
+    def __init__(self, layers: Sequence[LayerMemory]) -> None:
+        self.layers = layers
         self.columns: Tensor | None = None
 
     def update(self, keys: Tensor, values: Tensor, layer: int, *_: Any, **__: Any) -> LayerMemory:
@@ -46,11 +46,6 @@ class Placed:
         old_keys.scatter_(2, place, keys)
         old_values.scatter_(2, place, values)
         return old_keys, old_values
-
-
-def layers_of(kept: Tensor) -> list[LayerMemory]:
-    """Return keys and values [2L, B, H, S, hd], layer after layer."""
-    return list(zip(kept[0::2].unbind(), kept[1::2].unbind(), strict=True))
 
 
 def rounded_up(number: int, block: int) -> int:

@@ -55,7 +55,7 @@ class Known:
     examples: tuple[Published, ...]
 
 
-READ_AGAIN = "the context is computed in every step, exactly; with reuseContext kept across keystrokes, approximately"
+READ_AGAIN = "the context is computed in every step"
 READ_ONCE = "kept across keystrokes: as long as one types on a line, only what was typed is read"
 QWEN_7B = 0.545  # billions: 152,064 embeddings of 3,584
 

@@ -21,7 +21,6 @@ class Backbone:
         self._network = network
         self.device = device
         self.vocabulary = int(self._network.config.vocab_size)
-        self.dtype = next(network.parameters()).dtype
 
     def states(self, ids: Tensor, places: Tensor, visible: Tensor, memory: Remembered | Placed | None = None) -> Tensor:
         """Final states [B, T, D] of tokens `ids` [B, T] at positions `places` [B, T].
@@ -38,28 +37,6 @@ class Backbone:
         """Return logits [..., V] in float32 of states [..., D]."""
         logits: Tensor = self._network.lm_head(states)
         return logits.float()
-
-    def moved(self, keys: Tensor, by: int) -> Tensor:
-        """Return keys [B, H, T, hd] as if their tokens were `by` positions further on, by RoPE, whose rotations add up.
-
-        This also holds for rotations that depend on the text's length, as long as the text is no longer than those the
-        network was trained on.
-        """
-        rotary, exact = self._network.model.rotary_emb, keys.float()
-        cos, sin = rotary(exact, torch.tensor([[by]], device=keys.device))
-        half = keys.shape[-1] // 2
-        turned = torch.cat([-exact[..., half:], exact[..., :half]], -1)
-        # Some kinds of RoPE scale what they rotate; these keys are already scaled.
-        moved: Tensor = (exact * cos + turned * sin) / rotary.attention_scaling
-        return moved.to(keys.dtype)
-
-    def empty_memory(self, rows: int, columns: int) -> Tensor:
-        """All-zero keys and values for every layer, [2L, rows, H, columns, hd]."""
-        config = self._network.config
-        heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
-        size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-        shape = (2 * config.num_hidden_layers, rows, heads, columns, size)
-        return torch.zeros(shape, dtype=self.dtype, device=self.device)
 
 
 def joined_ends(logits: Tensor, end: int, others: Sequence[int]) -> Tensor:

@@ -129,7 +129,7 @@ def _bench(options: argparse.Namespace) -> int:
         from infill_engine.models.model_loading import load_model
         from infill_engine.models.trunk.model import TrunkModel
 
-        settings = ModelSettings(options.precision, *LONGEST, reuse_context=options.reuse_context)
+        settings = ModelSettings(options.precision, *LONGEST)
         family = load_model(resolved(options.name, Path.cwd()), options.device, settings)
     with say("measuring"):
         costs = list(measure(family))
@@ -139,7 +139,6 @@ def _bench(options: argparse.Namespace) -> int:
         "family": TRUNK if isinstance(family, TrunkModel) else family.info.name,
         "device": family.device,
         "precision": options.precision,
-        "reuse_context": options.reuse_context,
         "memory_bytes": memory,
         "costs": [asdict(cost) for cost in costs],
     }

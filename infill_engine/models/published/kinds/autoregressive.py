@@ -169,8 +169,15 @@ class AutoregressiveModel:
             return prompt.rows
         rows, width = tokens.shape
         columns = rounded_up(prompt.length + width + 1, COLUMN_BLOCK)
-        memory = Placed(self._backbone.empty_memory(rows, columns))
-        for (keys, values), (own_keys, own_values) in zip(prompt.layers, memory.layers, strict=True):
-            own_keys[:, :, : prompt.length], own_values[:, :, : prompt.length] = keys, values
+        memory = Placed(
+            [(_spread(keys, rows, columns), _spread(values, rows, columns)) for keys, values in prompt.layers]
+        )
         prompt.rows, prompt.counts = memory, np.zeros(rows, np.int64)
         return memory
+
+
+def _spread(values: Tensor, rows: int, columns: int) -> Tensor:
+    """Return [1, H, T, hd] in the first of `columns` of each row, [rows, H, columns, hd]."""
+    spread = values.new_zeros(rows, values.shape[1], columns, values.shape[3])
+    spread[:, :, : values.shape[2]] = values
+    return spread

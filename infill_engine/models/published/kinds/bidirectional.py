@@ -8,10 +8,8 @@ context columns are the same for every row. The tail, a row's slots and the toke
 be computed alone. Rows of different length are padded, the padding is masked, and a suffix is positioned right after
 its own row's last slot.
 
-By default this is exact: every step computes context and tail, and so does the length probe at every keystroke. With
-`ModelSettings.reuse_context` the context is read once, shared by all rows and kept across keystrokes, and steps compute
-little more than their slots. This is approximate, see `dual_cache`: answers then depend slightly on what was
-typed since the context was last read as a whole.
+Every step computes context and tail, and so does the length probe at every keystroke. Nothing is kept between them,
+because every state depends on every slot.
 
 A family is a `Description`: its file contains facts only. Logits for a slot are read at its own column or, with
 `Shift.RIGHT`, at the one before it. A wrong shift raises no error, so every family's test shows that the other one
@@ -27,14 +25,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infill_engine.budget.work import Job, Phase, Work, finished
+from infill_engine.budget.work import Job, Phase, Work
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.base import Context, Corruption, Ints, ModelInfo, ProposedLength
 from infill_engine.models.canvas.canvas import Canvas, lay_out
 from infill_engine.models.checkpoint.files import REMEDY
 from infill_engine.models.kv_cache.layers import COLUMN_BLOCK, SLOT_BLOCK, rounded_up
-from infill_engine.models.kv_cache.prefix_cache import cut_in_blocks
-from infill_engine.models.published.kinds.dual_cache import DualCache, Kept
 from infill_engine.models.published.kinds.length_prior import (
     Floats,
     confidence_of_rows,
@@ -83,14 +79,12 @@ class Description:
 class Sides:
     """What `Context.state` holds here: the tokens of both sides and what was computed from them.
 
-    `confidence` [len(LENGTHS)] is the model's confidence at each length, or None. `kept` is the cached computation of
-    the sides, or None if every step computes them.
+    `confidence` [len(LENGTHS)] is the model's confidence at each length, or None.
     """
 
     prefix: Ints
     suffix: Ints
     confidence: Floats | None = None
-    kept: Kept | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +125,10 @@ class BidirectionalModel:
             copies_end=False,
             expand_id=vocabulary.need(description.expand)[0] if description.expand else None,
             delete_id=vocabulary.end if description.deletes else None,
-            # If every step computes the whole context, a CPU has no time for a larger one.
-            window=USUAL_WINDOW if backbone.device == "cpu" and not settings.reuse_context else settings.window,
+            # Every step computes the whole context, and a CPU has no time for a larger one.
+            window=USUAL_WINDOW if backbone.device == "cpu" else settings.window,
         )
         self._last: Sides | None = None
-        self._dual = DualCache(backbone, mask, int(self._anchored))
 
     @classmethod
     def load(cls, description: Description, opened: Opened) -> "BidirectionalModel":
@@ -151,21 +144,14 @@ class BidirectionalModel:
 
     @torch.inference_mode()
     def encode(self, prefix: str, suffix: str) -> Job[Context]:
-        """Tokenise both sides, read them if they are kept, and probe the lengths if enabled.
-
-        Each is one pass.
-        """
+        """Tokenise both sides and, if enabled, probe the lengths in one pass."""
         sides = self._sides(prefix, suffix)
         tokens, last, computed = len(sides.prefix) + len(sides.suffix), self._last, 0
         if last and np.array_equal(last.prefix, sides.prefix) and np.array_equal(last.suffix, sides.suffix):
             return Context(last, 0, tokens)
-        if self._settings.reuse_context:
-            sides, computed = yield from self._read(sides)
         if self._settings.probe_lengths:
-            positions = self._positions(sides, self._lengths)
-            yield Work(Phase.READ, positions)
-            sides = replace(sides, confidence=self._confidence(sides))
-            computed += positions if sides.kept else tokens
+            yield Work(Phase.READ, self._positions(sides, self._lengths))
+            sides, computed = replace(sides, confidence=self._confidence(sides)), tokens
         self._last = sides
         return Context(sides, computed, tokens)
 
@@ -179,12 +165,12 @@ class BidirectionalModel:
 
     @torch.inference_mode()
     def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> Tensor:  # noqa: ARG002
-        sides: Sides = context.state
-        if sides.kept:
-            return self._logits(self._dual.rows(sides.kept, canvas)[self._tensor(wanted)])
-        states = self._tail_states(self._layout(sides, canvas))
+        layout = self._layout(context.state, canvas)
+        visible = layout.seen[:, None, None, :].expand(-1, 1, layout.ids.shape[1], -1)
+        states = self._backbone.states(layout.ids, layout.places, visible)[:, layout.fixed :]
         # Slot i is read at column i of the tail: its own if there is no left neighbour, otherwise the one before it.
-        return self._logits(states[self._tensor(canvas.row[wanted]), self._tensor(canvas.index[wanted])])
+        chosen = states[self._tensor(canvas.row[wanted]), self._tensor(canvas.index[wanted])]
+        return joined_ends(self._backbone.logits(chosen), self.info.eos_id, self._ends)
 
     @cached_property
     def _lengths(self) -> tuple[int, ...]:
@@ -192,11 +178,7 @@ class BidirectionalModel:
 
     @cached_property
     def _usual_confidence(self) -> Floats:
-        def confidence(prefix: str, suffix: str) -> Floats:
-            sides = self._sides(prefix, suffix)
-            return self._confidence(finished(self._read(sides))[0] if self._settings.reuse_context else sides)
-
-        return usual_confidence(confidence)
+        return usual_confidence(lambda prefix, suffix: self._confidence(self._sides(prefix, suffix)))
 
     @torch.inference_mode()
     def _confidence(self, sides: Sides) -> Floats:
@@ -205,17 +187,8 @@ class BidirectionalModel:
         logits = self.denoise(Context(sides, 0, 0), HoleKind.LINE, canvas, np.arange(canvas.slots))
         return confidence_of_rows(canvas, logits)
 
-    @torch.inference_mode()
-    def _read(self, sides: Sides) -> Job[tuple[Sides, int]]:
-        kept, computed = yield from self._dual.read(sides.prefix, sides.suffix)
-        return replace(sides, kept=kept), computed
-
-    def _logits(self, states: Tensor) -> Tensor:
-        return joined_ends(self._backbone.logits(states), self.info.eos_id, self._ends)
-
     def _sides(self, prefix: str, suffix: str) -> Sides:
-        before, most = self.vocabulary.encode(prefix.replace("\r\n", "\n")), self._settings.prefix_tokens
-        before = cut_in_blocks(before, most).tolist() if self._settings.reuse_context else before[-most:]
+        before = self.vocabulary.encode(prefix.replace("\r\n", "\n"))[-self._settings.prefix_tokens :]
         behind = self.vocabulary.encode(suffix.replace("\r\n", "\n"))[: self._settings.suffix_tokens]
         before = [*self._before, *before]
         if self._anchored and not before:
@@ -227,8 +200,6 @@ class BidirectionalModel:
 
     def _positions(self, sides: Sides, lengths: Sequence[int]) -> int:
         """Return how many positions a step computes."""
-        if sides.kept:
-            return self._dual.positions(sides.kept, lengths)
         context = len(sides.prefix) - self._anchored + len(sides.suffix)
         return len(lengths) * (rounded_up(context, COLUMN_BLOCK) + self._tail(max(lengths, default=1)))
 
@@ -250,8 +221,3 @@ class BidirectionalModel:
         ids[canvas.row, column], places[canvas.row, column] = canvas.ids, left + canvas.index
         seen[canvas.row, column] = True
         return Layout(self._tensor(ids), self._tensor(places), self._tensor(seen), fixed)
-
-    def _tail_states(self, layout: Layout) -> Tensor:
-        """Return states [N, T, D] of the tail's columns."""
-        visible = layout.seen[:, None, None, :].expand(-1, 1, layout.ids.shape[1], -1)
-        return self._backbone.states(layout.ids, layout.places, visible)[:, layout.fixed :]

@@ -24,13 +24,10 @@ from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.types import Draft, HoleKind
 
 EXACT = ModelSettings(dtype="float32", prefix_tokens=128, suffix_tokens=128)
-KEPT = ModelSettings(dtype="float32", prefix_tokens=128, suffix_tokens=128, reuse_context=True)
 TEXT = ("x = [1:", ":2]\nfor i in range(10):\n")
 LATER = ("x = [1:30", TEXT[1])  # after some more characters
-CASES = [(name, EXACT) for name in MINIATURES] + [("dream", KEPT), ("llada", KEPT)]
 # One of each adapter: the others differ in names and numbers.
 ADAPTERS = ("dream", "mellum", "stable-diffcoder", "diffusion-gemma")
-NAMES = [name + " kept" * settings.reuse_context for name, settings in CASES]
 
 
 @pytest.fixture(scope="module")
@@ -66,14 +63,12 @@ def test_the_pretence_tells_devices_apart(device: str) -> None:
         there.numpy()
 
 
-@pytest.mark.parametrize(("name", "settings"), CASES, ids=NAMES)
-def test_predictions_are_those_of_the_cpu(
-    folders: dict[str, Path], name: str, settings: ModelSettings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("name", MINIATURES)
+def test_predictions_are_those_of_the_cpu(folders: dict[str, Path], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = folders[name]
-    expected = predictions(load_canvas_model(str(folder), "cpu", settings))
+    expected = predictions(load_canvas_model(str(folder), "cpu", EXACT))
     with pretended(monkeypatch) as device:
-        family = load_canvas_model(str(folder), device, settings)
+        family = load_canvas_model(str(folder), device, EXACT)
         found = predictions(family)
         assert torch.device(family.device).type == device
     for here, there in zip(expected, found, strict=True):
