@@ -46,15 +46,11 @@ class SamplerSettings:
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """How a published model is run; the default model uses only `dtype`.
-
-    `probe_lengths` asks a diffusion model for the length of the hole in one pass, instead of trying common lengths.
-    """
+    """How a published model is run; the default model uses only `dtype`."""
 
     dtype: str = "auto"  # or fp32, bf16, fp16 (torch's own names also work), int8, int4
     prefix_tokens: int = 768
     suffix_tokens: int = 384
-    probe_lengths: bool = True
 
     @property
     def stored(self) -> str:

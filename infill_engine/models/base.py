@@ -50,8 +50,7 @@ class ModelInfo:
     because the model reads the text after it. Logits are divided by a temperature that goes from the first to the
     second of `temperatures` while a canvas is denoised. A slot decided as `delete_id` is removed, and one decided as
     `expand_id` becomes two open slots: such rows change their length between two steps. `window` is how much text
-    around a hole the model can use. `profile` says how it computes, such as `int8, 1 thread`, if that was chosen
-    automatically.
+    around a hole the model can use.
     """
 
     name: str
@@ -67,7 +66,6 @@ class ModelInfo:
     expand_id: int | None = None
     delete_id: int | None = None
     window: WindowSettings = USUAL_WINDOW
-    profile: str = ""
 
 
 @dataclass(frozen=True, slots=True)

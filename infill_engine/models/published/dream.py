@@ -20,9 +20,7 @@ DREAM = Description(
     end="<|endoftext|>",
     ends=("<|im_end|>",),
 )
-DREAMON = replace(
-    DREAM, name="dreamon", begin="<|beginoftext|>", close="<|endoftext|>", expand="<|expand|>", deletes=True
-)
+DREAMON = replace(DREAM, name="dreamon", begin="<|beginoftext|>", close="<|endoftext|>", expand="<|expand|>")
 
 
 def load(opened: Opened) -> CanvasModel:

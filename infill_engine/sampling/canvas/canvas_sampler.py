@@ -63,7 +63,7 @@ class CanvasSampler(Proposer):
     @property
     def can(self) -> Capabilities:
         """See `Proposer`."""
-        return Capabilities(self.model.device, self.model.info.profile, self.model.info.window)
+        return Capabilities(self.model.device, window=self.model.info.window)
 
     def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...]) -> Job[Proposals]:
         """Return all texts found for a hole in time."""

@@ -1,13 +1,13 @@
 """DiffusionGemma's network: the library's text encoder and decoder with shared weights."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from infill_engine.models.kv_cache.layers import LayerMemory
+from infill_engine.models.stock.decoder import LayerMemory
 
 
 @dataclass(slots=True)
@@ -62,20 +62,20 @@ class Network(nn.Module):
         ids: Tensor,
         places: Tensor,
         own: Tensor,
-        seen: Mapping[str, Tensor],
         layers: Sequence[LayerMemory],
         told: Tensor | None,
     ) -> Tensor:
         """Return final states [T, D] of canvas tokens `ids` [T] at `places` [T], after a prompt's keys and values.
 
-        `own` [T, T] is the mask among the canvas tokens, `seen` the mask of the prompt's columns by kind of layer.
-        `told` [T, V] are the logits of the previous step, or None in the first one.
+        `own` [T, T] is the mask among the canvas tokens, which see all of the prompt. `told` [T, V] are the logits of
+        the previous step, or None in the first one.
         """
+        widths = {kind: keys.shape[2] for kind, (keys, _) in zip(self.text.layer_types, layers, strict=True)}
         states: Tensor = self.decoder(
             decoder_input_ids=ids[None],
             decoder_position_ids=places[None],
             decoder_attention_mask={
-                kind: torch.cat([columns.expand(len(own), -1), own], 1)[None, None] for kind, columns in seen.items()
+                kind: torch.cat([own.new_ones(len(own), width), own], 1)[None, None] for kind, width in widths.items()
             },
             self_conditioning_logits=None if told is None else told[None],
             past_key_values=_Read([_Layer(keys, values) for keys, values in layers]),

@@ -30,11 +30,10 @@ from infill_engine.models.base import (
 )
 from infill_engine.models.canvas.canvas import Canvas
 from infill_engine.models.checkpoint.files import require_no_code
-from infill_engine.models.kv_cache.layers import COLUMN_BLOCK, LayerMemory, Placed, Remembered, rounded_up
 from infill_engine.models.published.fim_tokens import FimTokens
 from infill_engine.models.published.kinds.prompts import PromptReader, other_ends, prompt_of, seen_left
 from infill_engine.models.runtime.tensors import to_device
-from infill_engine.models.stock.decoder import Backbone, joined_ends
+from infill_engine.models.stock.decoder import Backbone, LayerMemory, Placed, Remembered, joined_ends
 from infill_engine.models.stock.loader import Opened, Stock, load_backbone
 from infill_engine.models.tokenizer import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
@@ -168,7 +167,7 @@ class AutoregressiveModel:
             prompt.counts = np.minimum(prompt.counts, same)
             return prompt.rows
         rows, width = tokens.shape
-        columns = rounded_up(prompt.length + width + 1, COLUMN_BLOCK)
+        columns = prompt.length + width + 1
         memory = Placed(
             [(_spread(keys, rows, columns), _spread(values, rows, columns)) for keys, values in prompt.layers]
         )

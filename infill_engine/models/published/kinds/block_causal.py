@@ -21,12 +21,11 @@ from torch import Tensor
 from infill_engine.budget.work import Job
 from infill_engine.models.base import Context, Corruption, Ints, ModelInfo, Order, ProposedLength
 from infill_engine.models.canvas.canvas import Canvas
-from infill_engine.models.kv_cache.layers import LayerMemory, Remembered
 from infill_engine.models.published.fim_tokens import FimTokens
 from infill_engine.models.published.kinds.autoregressive import MOST_SLOTS
 from infill_engine.models.published.kinds.prompts import PromptReader, other_ends, prompt_of
 from infill_engine.models.runtime.tensors import to_device
-from infill_engine.models.stock.decoder import Backbone, joined_ends
+from infill_engine.models.stock.decoder import Backbone, LayerMemory, Remembered, joined_ends
 from infill_engine.models.tokenizer import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
 from infill_engine.types import HoleKind

@@ -4,17 +4,21 @@ A model is more confident of its first prediction if the length is right, once t
 removed (arXiv 2602.00476).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import cached_property
+from typing import Generic, TypeVar
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor, log_softmax
 
 from infill_engine.models.base import ProposedLength
-from infill_engine.models.canvas.canvas import Canvas
+from infill_engine.models.canvas.canvas import Canvas, lay_out
 from infill_engine.types import HoleKind
 
 Floats = NDArray[np.float64]
+State = TypeVar("State")
 
 LENGTHS = (1, 2, 4, 8, 16, 32, 64)
 USUAL = {HoleKind.EXPRESSION: 4, HoleKind.LINE: 8, HoleKind.STATEMENT: 8, HoleKind.BLOCK: 32}  # slots of such a hole
@@ -24,31 +28,45 @@ PROBE_WEIGHT = 2.0  # weight of one nat of confidence relative to a factor of tw
 NEUTRAL = (("x = ", "\n"), ("def f(a, b):\n    ", "\n\n\ndef g():\n"), ("print(", ")\n"))
 
 
-def lengths_up_to(most: int) -> tuple[int, ...]:
-    return tuple(length for length in LENGTHS if length <= most)
+class LengthProbe(Generic[State]):
+    """Asks a model for its confidence at each of `lengths`, at most `most_slots`.
 
-
-def rank_lengths(lengths: Sequence[int], kind: HoleKind, gain: Floats | None, limit: int) -> list[ProposedLength]:
-    """Return at most `limit` of `lengths`, most probable first.
-
-    Ranked by how usual they are for such a hole and, if `gain` [len(lengths)] is given, by the model's extra confidence
-    in each, in nats per slot.
+    `read` encodes two sides. `predict` returns the logits [M, V] of all slots of an open canvas between such sides.
     """
-    scores = -np.abs(np.log2(lengths) - np.log2(USUAL[kind]))
-    if gain is not None:
-        scores = scores + PROBE_WEIGHT * gain
-    logprobs = scores - np.log(np.exp(scores).sum())
-    ranked = sorted(zip(lengths, logprobs.tolist(), strict=True), key=lambda pair: -pair[1])
-    return [ProposedLength(slots, logprob) for slots, logprob in ranked[:limit]]
 
+    def __init__(
+        self,
+        most_slots: int,
+        mask_id: int,
+        read: Callable[[str, str], State],
+        predict: Callable[[State, Canvas], Tensor],
+    ) -> None:
+        self.lengths = tuple(length for length in LENGTHS if length <= most_slots)
+        self._mask_id = mask_id
+        self._read = read
+        self._predict = predict
 
-def confidence_of_rows(canvas: Canvas, logits: Tensor) -> Floats:
-    """Return the mean log-probability of the best tokens of each row, [N], from logits [M, V] of all its slots."""
-    best = log_softmax(logits, -1).amax(-1).cpu().numpy().astype(np.float64)
-    return np.array([best[canvas.span(row)].mean() for row in range(canvas.rows)])
+    @torch.inference_mode()
+    def confidence(self, state: State) -> Floats:
+        """Return the mean log-probability of the best tokens of an open row, for each length."""
+        canvas = lay_out(self.lengths, self._mask_id)
+        best = log_softmax(self._predict(state, canvas), -1).amax(-1).cpu().numpy().astype(np.float64)
+        return np.array([best[canvas.span(row)].mean() for row in range(canvas.rows)])
 
+    def propose(self, kind: HoleKind, confidence: Floats | None, limit: int) -> list[ProposedLength]:
+        """Return at most `limit` lengths, most probable first.
 
-def usual_confidence(confidence: Callable[[str, str], Floats]) -> Floats:
-    """Return a model's confidence at each length in neutral contexts. `confidence` evaluates it for two sides."""
-    usual: Floats = np.stack([confidence(*sides) for sides in NEUTRAL]).mean(0)
-    return usual
+        Ranked by how usual they are for such a hole and, if there was time to ask for it, by the model's extra
+        `confidence` in each, in nats per slot.
+        """
+        scores = -np.abs(np.log2(self.lengths) - np.log2(USUAL[kind]))
+        if confidence is not None:
+            scores = scores + PROBE_WEIGHT * (confidence - self._usual_confidence)
+        logprobs = scores - np.log(np.exp(scores).sum())
+        ranked = sorted(zip(self.lengths, logprobs.tolist(), strict=True), key=lambda pair: -pair[1])
+        return [ProposedLength(slots, logprob) for slots, logprob in ranked[:limit]]
+
+    @cached_property
+    def _usual_confidence(self) -> Floats:
+        usual: Floats = np.stack([self.confidence(self._read(*sides)) for sides in NEUTRAL]).mean(0)
+        return usual

@@ -37,13 +37,12 @@ from infill_engine.settings import EngineSettings, ModelSettings, SamplerSetting
 from infill_engine.types import Draft, Hole, HoleKind
 
 EXACT = ModelSettings(dtype="float32")
-UNPROBED = replace(EXACT, probe_lengths=False)
 SOME_PAIRS = PAIRS[::5]
 TEXT = ("x = [1:", ":2]\nfor i in range(10):\n")
 LINE = Hole(HoleKind.LINE)
 
 
-def loaded(folder: Path, settings: ModelSettings = UNPROBED) -> DiffusionGemmaModel:
+def loaded(folder: Path, settings: ModelSettings = EXACT) -> DiffusionGemmaModel:
     family = load_canvas_model(str(folder), "cpu", settings)
     assert isinstance(family, DiffusionGemmaModel)
     return family
@@ -178,8 +177,8 @@ def test_the_synthetic_task_is_solved_and_only_with_the_right_mask_and_place(
     assert share_right(partial(at_once, family, shift=1), SOME_PAIRS) < 0.2
     states = family._network.states
 
-    def other_prompt(ids: Any, places: Any, own: Any, seen: Any, layers: Any, told: Any) -> Tensor:
-        return states(ids, places, own, seen, [(keys.flip(2), values) for keys, values in layers], told)
+    def other_prompt(ids: Any, places: Any, own: Any, layers: Any, told: Any) -> Tensor:
+        return states(ids, places, own, [(keys.flip(2), values) for keys, values in layers], told)
 
     monkeypatch.setattr(family._network, "states", other_prompt)
     assert share_right(partial(at_once, family)) < 0.3  # what stands right of the hole is on the canvas too
@@ -242,7 +241,7 @@ def test_the_whole_engine_answers_with_it(synthetic: Path) -> None:
 def test_kept_in_few_bits_it_computes_nearly_the_same(
     precision: str, most: float, folder: Path, network: nn.Module
 ) -> None:
-    small = loaded(folder, replace(UNPROBED, dtype=precision))
+    small = loaded(folder, replace(EXACT, dtype=precision))
     found = predictions(small, finished(small.encode(*TEXT)), [[70, 71, 72]])
     difference = (found - reference(network, [70, 71, 72], TEXT)).abs().mean()
     assert 0 < float(difference) < most

@@ -83,7 +83,7 @@ def test_nothing_is_held_on_to_when_memory_is_given_back(ahead: bool, monkeypatc
 
 def test_then_one_short_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = masked.publish("dream", masked.stock_network("qwen2"), tmp_path / "dream")
-    family: Any = load_canvas_model(str(folder), "cpu", ModelSettings(dtype="fp32", probe_lengths=False))
+    family: Any = load_canvas_model(str(folder), "cpu", ModelSettings(dtype="fp32"))
     denoise = family.denoise
     sizes = []
 
