@@ -31,7 +31,7 @@ from infill_engine.settings import EngineSettings, ModelSettings, SamplerSetting
 from infill_engine.types import Draft, Hole, HoleKind, InfillRequest
 
 TOLERANCE = 1e-4  # of logits in float32, absolute and relative
-EXACT = ModelSettings(dtype="float32", prefix_tokens=128, suffix_tokens=128)
+EXACT = ModelSettings(dtype="fp32", prefix_tokens=128, suffix_tokens=128)
 TEXT = ("x = [1:", ":2]\nfor i in range(10):\n")
 ENOUGH_MS = 60_000.0
 TOKENS = (70, 71, 72)  # plain tokens in every miniature's vocabulary

@@ -46,7 +46,6 @@ def _list(options: argparse.Namespace) -> int:
     console = console_of(sys.stdout)
     for known in CATALOGUE:
         console.print(Text(known.name, "bold").append(f"  {known.sight}", "default"), soft_wrap=True)
-        console.print(f"  {known.reuse}", soft_wrap=True)
         for published in known.examples:
             console.print(f"  {published.name}: {_facts(published)}", soft_wrap=True)
     console.print(f"Memory is that of the weights, by arithmetic. Scores: {BENCHMARK}.", soft_wrap=True)
@@ -68,7 +67,6 @@ def _known_as_json(known: Known) -> dict[str, object]:
         "name": known.name,
         "model_types": known.model_types,
         "sight": known.sight.value,
-        "reuse": known.reuse,
         "examples": [
             asdict(published) | {"gigabytes": {each: round(published.gigabytes(each), 3) for each in BYTES}}
             for published in known.examples
@@ -107,7 +105,7 @@ def _tell_of(found: "Described", console: Console) -> None:
         console.print(Text("fail  ", "bold red").append(visible_lines(found.user_message), "default"), soft_wrap=True)
     for known in known_for(str(found.config["model_type"])):
         if known.name == found.family or (not found.family and not found.user_message):
-            console.print(f"{known.name}: {known.sight}; {known.reuse}", soft_wrap=True)
+            console.print(f"{known.name}: {known.sight}", soft_wrap=True)
     console.print(f"{found.parameters / 1e9:.3f} B parameters; {found.device} has {found.free / 1e9:.1f} GB free")
     for precision, needed in found.memory.items():
         fits = Text("fits  ", "green") if needed <= found.free else Text("large ", "yellow")

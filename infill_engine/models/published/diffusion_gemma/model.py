@@ -15,7 +15,7 @@ cost hardly more than one. Every layer keeps all keys, including layers with a s
 the mask and by what the decoder gets: the last `sliding_window` - 1 tokens there, and everything within the canvas. A
 prompt can therefore be cut back to its still valid part, whatever its length.
 
-There is no mask token. An open slot holds a random token, redrawn by the loop in every step (`Corruption.UNIFORM`). The
+There is no mask token. An open slot holds a random token, redrawn by the loop in every step (`Order.NOISE`). The
 model receives its prediction of the previous step as a mixture of embeddings (self-conditioning); fixed tokens are
 passed as themselves. The layers are the library's own, `transformers.models.diffusion_gemma`, without the image layers.
 """
@@ -35,18 +35,18 @@ from infill_engine.errors import ModelDamagedError
 from infill_engine.models.base import (
     CanvasModel,
     Context,
-    Corruption,
+    Corruptor,
     Ints,
     ModelInfo,
+    Order,
     ProposedLength,
-    corruptor_of,
 )
 from infill_engine.models.canvas.canvas import Canvas
 from infill_engine.models.checkpoint import files as files
 from infill_engine.models.published.diffusion_gemma.network import Network
 from infill_engine.models.published.diffusion_gemma.weights import load_network, text_of
-from infill_engine.models.published.kinds.length_prior import Floats, LengthProbe
-from infill_engine.models.published.kinds.prompts import PromptReader, cut_in_blocks, seen_left
+from infill_engine.models.published.kinds.length_probe import Floats, LengthProbe
+from infill_engine.models.published.kinds.prompts import PromptReader, cut_in_blocks
 from infill_engine.models.runtime.tensors import to_device
 from infill_engine.models.stock.decoder import LayerMemory, Remembered, joined_ends
 from infill_engine.models.stock.loader import Opened
@@ -125,11 +125,11 @@ class DiffusionGemmaModel:
         self._closing = [*text(FENCE), close]
         self.info = ModelInfo(
             "diffusion-gemma",
-            Corruption.UNIFORM,
             int(network.text.vocab_size),
             vocabulary.end,  # a slot not yet written
             vocabulary.end,
             most_slots,
+            order=Order.NOISE,
             copies_end=False,
             temperatures=temperatures,
             window=settings.window,
@@ -182,7 +182,7 @@ class DiffusionGemmaModel:
         prompt.conditioning = told
 
     def _first_prediction(self, prompt: Prompt, canvas: Canvas) -> Tensor:
-        corruptor_of(self.info, canvas.rows, prompt.length).fill(canvas)
+        Corruptor(self.info, canvas.rows, prompt.length).fill(canvas)
         return self.denoise(Context(prompt, 0, 0), HoleKind.LINE, canvas, np.arange(canvas.slots))
 
     def _read_sides(self, prefix: str, suffix: str) -> Prompt:
@@ -203,7 +203,7 @@ class DiffusionGemmaModel:
         self._network.encoder(
             input_ids=self._tensor(ids)[None],
             position_ids=torch.arange(past, past + len(ids), device=self.device)[None],
-            attention_mask={kind: seen_left(past, len(ids), window).to(self.device) for kind, window in windows},
+            attention_mask={kind: _seen_left(past, len(ids), window).to(self.device) for kind, window in windows},
             past_key_values=memory,
         )
         return memory.layers
@@ -249,3 +249,13 @@ def _temperatures(folder: Path) -> tuple[float, float]:
     if min(first, last) <= 0:
         raise ModelDamagedError(f"{path}: temperatures must be above zero, not {first} and {last}; {files.REMEDY}")
     return first, last
+
+
+def _seen_left(past: int, new: int, window: int | None) -> Tensor:
+    """Return the mask [1, 1, new, past + new] of the `new` tokens over all `past + new` tokens.
+
+    Each sees itself and those before it. A `window` limits that to so many tokens, itself included.
+    """
+    place, key = torch.arange(past, past + new)[:, None], torch.arange(past + new)
+    seen = key <= place
+    return (seen if window is None else seen & (key > place - window))[None, None]

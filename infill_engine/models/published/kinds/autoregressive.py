@@ -8,8 +8,7 @@ says so. Candidates are rows of one batch that differ by branch or by sampling, 
 
 The keys and values of the unchanged part of the prompt are kept across keystrokes. If the suffix comes first (SPM),
 that is everything except the last tokens. If the prefix comes first (PSM), the middle begins with the cursor's line,
-and the prompt stays reusable as long as the user types on that line. A family is a `Recipe`; all of them are in
-`infill_engine.models.published.fim`.
+and the prompt stays reusable as long as the user types on that line.
 """
 
 from collections.abc import Sequence
@@ -20,35 +19,12 @@ import torch
 from torch import Tensor
 
 from infill_engine.budget.work import Job
-from infill_engine.models.base import (
-    Context,
-    Corruption,
-    Ints,
-    ModelInfo,
-    Order,
-    ProposedLength,
-)
+from infill_engine.models.base import Context, Ints
 from infill_engine.models.canvas.canvas import Canvas
-from infill_engine.models.checkpoint.files import require_no_code
-from infill_engine.models.published.fim_tokens import FimTokens
-from infill_engine.models.published.kinds.prompts import PromptReader, other_ends, prompt_of, seen_left
-from infill_engine.models.runtime.tensors import to_device
-from infill_engine.models.stock.decoder import Backbone, LayerMemory, Placed, Remembered, joined_ends
-from infill_engine.models.stock.loader import Opened, Stock, load_backbone
-from infill_engine.models.tokenizer import TokenizerVocabulary
-from infill_engine.settings import ModelSettings
+from infill_engine.models.published.kinds.prompted import PromptedModel
+from infill_engine.models.published.kinds.prompts import prompt_of
+from infill_engine.models.stock.decoder import LayerMemory, Placed
 from infill_engine.types import HoleKind
-
-MOST_SLOTS = 128
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """The prompt format of one family, its possible model types in config.json, and the network it runs on."""
-
-    fim: FimTokens
-    model_types: tuple[str, ...]
-    stock: Stock
 
 
 @dataclass(slots=True)
@@ -68,54 +44,14 @@ class Prompt:
     counts: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
 
-class AutoregressiveModel:
-    """Implements `infill_engine.models.base.CanvasModel` for whatever a `Recipe` describes."""
-
-    def __init__(
-        self,
-        recipe: Recipe,
-        backbone: Backbone,
-        vocabulary: TokenizerVocabulary,
-        settings: ModelSettings,
-    ) -> None:
-        self.vocabulary = vocabulary
-        self.device = backbone.device
-        self._recipe = recipe
-        self._backbone = backbone
-        self._tensor = to_device(backbone.device)
-        self._settings = settings
-        fim = recipe.fim
-        vocabulary.need(*fim.tokens)
-        vocabulary.ended_by(fim.end)
-        self._ends = other_ends(fim, vocabulary)
-        self.info = ModelInfo(
-            fim.name,
-            Corruption.MASK,
-            backbone.vocabulary,
-            vocabulary.end,  # an open slot's token is never read
-            vocabulary.end,
-            MOST_SLOTS,
-            order=Order.LEFT_TO_RIGHT,
-            window=settings.window,
-        )
-        self._prompts = PromptReader(self._read)
-
-    @classmethod
-    def load(cls, recipe: Recipe, opened: Opened) -> "AutoregressiveModel":
-        """Load a checkpoint of the described family. Raises ModelError."""
-        opened.vocabulary.need(*recipe.fim.tokens, recipe.fim.end)
-        require_no_code(opened.checkpoint.config, opened.checkpoint.folder)
-        return cls(recipe, load_backbone(opened, recipe.stock), opened.vocabulary, opened.settings)
+class AutoregressiveModel(PromptedModel):
+    """Implements `infill_engine.models.base.CanvasModel`."""
 
     @torch.inference_mode()
     def encode(self, prefix: str, suffix: str) -> Job[Context]:
-        ids = prompt_of(self._recipe.fim, self.vocabulary, self._settings, prefix, suffix)
+        ids = prompt_of(self._fim, self.vocabulary, self._settings, prefix, suffix)
         layers, read = yield from self._prompts.layers_of(ids[:-1])
         return Context(Prompt(layers, int(ids[-1]), len(ids) - 1), read, len(ids))
-
-    def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:  # noqa: ARG002
-        """Propose the maximum number of slots: a row ends by itself."""
-        return [ProposedLength(self.info.max_slots, 0.0)]
 
     def step_size(self, context: Context, lengths: Sequence[int], number: int) -> int:  # noqa: ARG002
         return len(lengths)
@@ -143,14 +79,7 @@ class AutoregressiveModel:
         chosen = states[
             self._tensor(canvas.row[wanted]), self._tensor(canvas.index[wanted] - start[canvas.row[wanted]])
         ]
-        return joined_ends(self._backbone.logits(chosen), self.info.eos_id, self._ends)
-
-    def _read(self, layers: list[LayerMemory], ids: Ints) -> list[LayerMemory]:
-        memory, past = Remembered(layers), layers[0][0].shape[2] if layers else 0
-        places = torch.arange(past, past + len(ids), device=self.device)
-        visible = seen_left(past, len(ids)).to(self.device)
-        self._backbone.states(self._tensor(ids)[None], places[None], visible, memory)
-        return memory.layers
+        return self._logits(chosen)
 
     def _row_tokens(self, prompt: Prompt, canvas: Canvas) -> Ints:
         """Return each row's tokens from the prompt's last on, [N, L]. Slot i's token is what slot i + 1 depends on."""

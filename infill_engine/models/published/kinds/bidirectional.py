@@ -21,10 +21,10 @@ from torch import Tensor
 
 from infill_engine.budget.work import Job, Phase, Work
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models.base import Context, Corruption, Ints, ModelInfo, ProposedLength
+from infill_engine.models.base import Context, Ints, ModelInfo, ProposedLength
 from infill_engine.models.canvas.canvas import Canvas
 from infill_engine.models.checkpoint.files import REMEDY
-from infill_engine.models.published.kinds.length_prior import Floats, LengthProbe
+from infill_engine.models.published.kinds.length_probe import Floats, LengthProbe
 from infill_engine.models.runtime.tensors import to_device
 from infill_engine.models.stock.decoder import Backbone, joined_ends
 from infill_engine.models.stock.loader import Opened, Stock, load_backbone
@@ -91,14 +91,12 @@ class BidirectionalModel:
         self._shift = int(description.shift is Shift.RIGHT)
         self.info = ModelInfo(
             description.name,
-            Corruption.MASK,
             backbone.vocabulary,
             mask,
             vocabulary.end,
             MOST_SLOTS,
             copies_end=False,
             expand_id=vocabulary.need(description.expand)[0] if description.expand else None,
-            delete_id=vocabulary.end if description.expand else None,
             # Every step computes the whole context, and a CPU has no time for a larger one.
             window=USUAL_WINDOW if backbone.device == "cpu" else settings.window,
         )

@@ -6,7 +6,6 @@ Only the new part of a prompt is read, and in parts, so that reading can stop in
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import torch
 
 from infill_engine.budget.work import Job, OutOfTime, Phase, Work
 from infill_engine.models.base import Ints
@@ -107,16 +106,6 @@ def other_ends(fim: FimTokens, vocabulary: TokenizerVocabulary) -> list[int]:
     """Return the tokens that end a text in addition to the vocabulary's own end."""
     ends = {vocabulary.id_of(name) for name in (*fim.tokens, *fim.ends)} - {None, vocabulary.end}
     return sorted(token for token in ends if token is not None)
-
-
-def seen_left(past: int, new: int, window: int | None = None) -> torch.Tensor:
-    """Return the mask [1, 1, new, past + new] of the `new` tokens over all `past + new` tokens.
-
-    Each sees itself and those before it. A `window` limits that to so many tokens, itself included.
-    """
-    place, key = torch.arange(past, past + new)[:, None], torch.arange(past + new)
-    seen = key <= place
-    return (seen if window is None else seen & (key > place - window))[None, None]
 
 
 def _shared_length(one: Ints, other: Ints) -> int:

@@ -27,7 +27,7 @@ from bench.families.diffusion_gemma import (
 from infill_engine import Deadline, Engine, InfillRequest, load_engine
 from infill_engine.budget.work import Costs, OutOfTime, finished
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models.base import Context, corruptor_of
+from infill_engine.models.base import Context, Corruptor
 from infill_engine.models.canvas.canvas import Canvas, State, lay_out
 from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.published.diffusion_gemma.model import DiffusionGemmaModel
@@ -36,7 +36,7 @@ from infill_engine.sampling.canvas.denoise import Row, Step, Task, denoise
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind
 
-EXACT = ModelSettings(dtype="float32")
+EXACT = ModelSettings(dtype="fp32")
 SOME_PAIRS = PAIRS[::5]
 TEXT = ("x = [1:", ":2]\nfor i in range(10):\n")
 LINE = Hole(HoleKind.LINE)
@@ -164,7 +164,7 @@ def at_once(family: DiffusionGemmaModel, before: str, behind: str, shift: int = 
     """The two slots of a hole in one step: no loop that could mend anything. `shift` reads them beside themselves."""
     canvas = lay_out([2 + 2 * abs(shift)], family.info.mask_id)
     if not shift:
-        corruptor_of(family.info, 1, 7).fill(canvas)
+        Corruptor(family.info, 1, 7).fill(canvas)
     logits = family.denoise(finished(family.encode(before, behind)), HoleKind.LINE, canvas, np.arange(canvas.slots))
     return family.vocabulary.decode(logits.argmax(-1)[abs(shift) :][:2].tolist())
 

@@ -23,7 +23,7 @@ from infill_engine.models.runtime.devices import choose_device
 from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.types import Draft, HoleKind
 
-EXACT = ModelSettings(dtype="float32", prefix_tokens=128, suffix_tokens=128)
+EXACT = ModelSettings(dtype="fp32", prefix_tokens=128, suffix_tokens=128)
 TEXT = ("x = [1:", ":2]\nfor i in range(10):\n")
 LATER = ("x = [1:30", TEXT[1])  # after some more characters
 # One of each adapter: the others differ in names and numbers.

@@ -166,7 +166,7 @@ def test_drafts_come_right_after_the_best_length() -> None:
     family = ScriptedModel(Script((("", ("a",)),)))
     lengths = family.propose_lengths(finished(family.encode("", "")), LINE.kind, 4)
     branching = type("Branching", (ScriptedModel,), {})(family.script)
-    branching.info = type(family.info)("scripted", family.info.corruption, 258, MASK, EOS, 512)
+    branching.info = type(family.info)("scripted", 258, MASK, EOS, 512)
     rows = plan_rows(branching, lengths, (Draft("copied", 8),), "", 4, 24)
     assert [row.draft.text if row.draft else "model" for row in rows][:2] == ["model", "copied"]
     assert Source.RETRIEVAL in {Source.RETRIEVAL if row.draft else Source.MODEL for row in rows}

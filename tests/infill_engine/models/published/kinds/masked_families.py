@@ -17,7 +17,7 @@ from infill_engine.models.published.kinds.bidirectional import BidirectionalMode
 from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.types import HoleKind
 
-EXACT = ModelSettings(dtype="float32")
+EXACT = ModelSettings(dtype="fp32")
 SOME_PAIRS = PAIRS[::5]
 BEFORE, BEHIND = "x = [1:", ":2]\nfor i in range(10):\n"
 every_family = pytest.mark.parametrize("name", PUBLISHED)

@@ -29,7 +29,7 @@ from infill_engine.sampling.canvas.read_canvas import proposals_of
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind
 
-EXACT = ModelSettings(dtype="float32")
+EXACT = ModelSettings(dtype="fp32")
 SOME_PAIRS = PAIRS[::5]
 LINE = Hole(HoleKind.LINE)
 BEFORE, BEHIND = "x = [1:", ":2]\nfor i in range(10):\n"
@@ -118,7 +118,7 @@ def test_reading_that_was_stopped_goes_on_where_it_was(families: Callable[[str],
 
 
 def loaded_again(family: AutoregressiveModel) -> AutoregressiveModel:
-    return AutoregressiveModel(family._recipe, family._backbone, family.vocabulary, EXACT)
+    return AutoregressiveModel(family._fim, family._backbone, family.vocabulary, EXACT)
 
 
 def run(family: AutoregressiveModel, rows: list[Row], text: tuple[str, str], fixed: dict[int, int]) -> list[Step]:
@@ -166,10 +166,9 @@ def test_the_synthetic_task_is_solved_and_only_with_the_right_prompt(
 ) -> None:
     family = loaded(synthetic(name))
     assert share_right(partial(first_text, family)) >= 0.95
-    fim = family._recipe.fim
+    fim = family._fim
     swapped = tuple({"{prefix}": "{suffix}", "{suffix}": "{prefix}"}.get(part, part) for part in fim.prompt)
-    recipe = replace(family._recipe, fim=replace(fim, prompt=swapped))
-    wrong = AutoregressiveModel(recipe, family._backbone, family.vocabulary, EXACT)
+    wrong = AutoregressiveModel(replace(fim, prompt=swapped), family._backbone, family.vocabulary, EXACT)
     assert share_right(partial(first_text, wrong), SOME_PAIRS) < 0.5
     see = family._backbone.states
 

@@ -38,7 +38,7 @@ from infill_engine.sampling.canvas.denoise import Row, Task, denoise
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind
 
-EXACT = ModelSettings(dtype="float32")
+EXACT = ModelSettings(dtype="fp32")
 SOME_PAIRS = PAIRS[::5]
 TEXT = ("x = [1:", ":2]\nfor i in range(10):\n")
 LINE = Hole(HoleKind.LINE)
@@ -161,7 +161,7 @@ def test_the_synthetic_task_is_solved_and_only_with_the_right_blocks_and_shift(
 
 
 def test_the_whole_engine_answers_with_it(synthetic: Path) -> None:
-    settings = EngineSettings(model=ModelSettings(dtype="float32", prefix_tokens=64, suffix_tokens=64))
+    settings = EngineSettings(model=ModelSettings(dtype="fp32", prefix_tokens=64, suffix_tokens=64))
     engines = [load_engine(str(synthetic), device="cpu", settings=settings) for _ in range(2)]
     requests = [InfillRequest(*sides(*pair), LANGUAGE, drafts=(Draft("kx", 5),)) for pair in SOME_PAIRS]
     answers = [[each.infill(request, Deadline.after_ms(60_000)) for request in requests] for each in engines]
