@@ -152,7 +152,7 @@ def _given_slots(family: CanvasModel, _reference: Reference) -> str:
     def keep(_state: PassState) -> None:
         canvases.append(canvas.ids[canvas.state == State.FIXED].tolist())
 
-    task = Task(context, hole.kind, canvas, rows, rules)
+    task = Task(context, canvas, rows, rules)
     Budget.unlimited().run(denoise(family, task, SamplerSettings(), Costs()), keep)
     changed = [number for number, fixed in enumerate(canvases, 1) if fixed != list(given.values())]
     if changed:
@@ -175,7 +175,7 @@ def _answered_twice(folder: Path, device: str) -> str:
 def _predictions(family: CanvasModel, rows: list[list[int]]) -> Tensor:
     """Return logits of all slots."""
     canvas = lay_out(rows, family.info.mask_id)
-    return family.denoise(finished(family.encode(*TEXT)), HoleKind.LINE, canvas, np.arange(canvas.slots)).float().cpu()
+    return family.denoise(finished(family.encode(*TEXT)), canvas, np.arange(canvas.slots)).float().cpu()
 
 
 def _same(found: Tensor, expected: Tensor) -> str:

@@ -14,7 +14,6 @@ from infill_engine.diagnostics.benchmark.results import Record
 from infill_engine.models.base import CanvasModel, ConditionsItself
 from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.models.trunk.model import TrunkModel
-from infill_engine.types import HoleKind
 
 FEWEST = 12  # turns
 ROWS = (1, 8, 16, 32)
@@ -60,7 +59,7 @@ def _prepared_step(model: CanvasModel, rows: int, slots: int) -> Callable[[], ob
     context = finished(model.encode(above + "result = ", "\nprint(result)\n"))
     canvas = lay_out([slots] * rows, model.info.mask_id)
     wanted = np.arange(canvas.slots)
-    step = partial(model.denoise, context, HoleKind.LINE, canvas, wanted)
+    step = partial(model.denoise, context, canvas, wanted)
     if isinstance(model, ConditionsItself):
         model.condition(context, canvas, wanted, step())
     return step

@@ -131,7 +131,7 @@ class CanvasModel(Protocol):
         """How many positions step `number` (from 0) computes over rows of `lengths` slots; its cost grows with this."""
         ...
 
-    def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> "Tensor":
+    def denoise(self, context: Context, canvas: Canvas, wanted: Ints) -> "Tensor":
         """One denoising step: logits [len(wanted), V], in float32, of the flat canvas positions `wanted`."""
         ...
 

@@ -112,7 +112,7 @@ class ScriptedModel:
     def step_size(self, context: Context, lengths: Sequence[int], number: int) -> int:  # noqa: ARG002
         return sum(lengths)
 
-    def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> Tensor:  # noqa: ARG002
+    def denoise(self, context: Context, canvas: Canvas, wanted: Ints) -> Tensor:
         time.sleep(self.script.step_ms / 1000)
         self._compute()
         logits = torch.zeros(len(wanted), VOCABULARY)

@@ -5,10 +5,12 @@ positions, what is remembered and which states become logits. So one class serve
 everything) and autoregression, and no code of a checkpoint is needed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 LayerMemory = tuple[Tensor, Tensor]  # keys and values of one layer, [B, H, T, hd] each
@@ -73,6 +75,11 @@ class Backbone:
         """Return logits [..., V] in float32 of states [..., D]."""
         logits: Tensor = self._network.lm_head(states)
         return logits.float()
+
+
+def to_device(device: str) -> Callable[[NDArray[np.generic]], Tensor]:
+    """Return a function that copies an array to `device`, contiguous, with its shape and dtype kept."""
+    return lambda values: torch.from_numpy(np.ascontiguousarray(values)).to(device)
 
 
 def joined_ends(logits: Tensor, end: int, others: Sequence[int]) -> Tensor:

@@ -32,7 +32,7 @@ from infill_engine.sampling.canvas.prediction import Prediction, read
 from infill_engine.sampling.canvas.resize import copies_of_slots, resize
 from infill_engine.sampling.canvas.unmasking import to_commit, to_doubt
 from infill_engine.settings import SamplerSettings
-from infill_engine.types import Draft, HoleKind
+from infill_engine.types import Draft
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +69,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is denoised: a canvas of `rows` for a hole of some `kind`, in an encoded `context`."""
+    """What is denoised: a canvas of `rows` in an encoded `context`."""
 
     context: Context
-    kind: HoleKind
     canvas: Canvas
     rows: Sequence[Row]
     constraints: Constraints
@@ -135,7 +134,7 @@ def _steps_left(model: CanvasModel, task: Task, costs: Costs, due: Deadline | No
 def _predict(model: CanvasModel, task: Task, wanted: Ints, noise: "_Noise", temperature: float) -> Prediction:
     """Return the model's prediction for the `wanted` positions, within the constraints."""
     canvas = task.canvas
-    logits = model.denoise(task.context, task.kind, canvas, wanted)
+    logits = model.denoise(task.context, canvas, wanted)
     logits = task.constraints.apply(model, logits, canvas, wanted.tolist())
     if model.info.temperatures != (1.0, 1.0):
         logits = logits / temperature

@@ -47,8 +47,7 @@ from infill_engine.models.published.diffusion_gemma.network import Network
 from infill_engine.models.published.diffusion_gemma.weights import load_network, text_of
 from infill_engine.models.published.kinds.length_probe import Floats, LengthProbe
 from infill_engine.models.published.kinds.prompts import PromptReader, cut_in_blocks
-from infill_engine.models.runtime.tensors import to_device
-from infill_engine.models.stock.decoder import LayerMemory, Remembered, joined_ends
+from infill_engine.models.stock.decoder import LayerMemory, Remembered, joined_ends, to_device
 from infill_engine.models.stock.loader import Opened
 from infill_engine.models.tokenizer import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
@@ -162,7 +161,7 @@ class DiffusionGemmaModel:
         return sum(lengths) + len(lengths) * len(context.state.given)
 
     @torch.inference_mode()
-    def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> Tensor:  # noqa: ARG002
+    def denoise(self, context: Context, canvas: Canvas, wanted: Ints) -> Tensor:
         prompt: Prompt = context.state
         layout = self._layout(prompt, canvas)
         row = self._tensor(layout.row)
@@ -183,7 +182,7 @@ class DiffusionGemmaModel:
 
     def _first_prediction(self, prompt: Prompt, canvas: Canvas) -> Tensor:
         Corruptor(self.info, canvas.rows, prompt.length).fill(canvas)
-        return self.denoise(Context(prompt, 0, 0), HoleKind.LINE, canvas, np.arange(canvas.slots))
+        return self.denoise(Context(prompt, 0, 0), canvas, np.arange(canvas.slots))
 
     def _read_sides(self, prefix: str, suffix: str) -> Prompt:
         ids, given = self._tokens(prefix, suffix)

@@ -24,7 +24,6 @@ from infill_engine.models.canvas.canvas import Canvas
 from infill_engine.models.published.kinds.prompted import PromptedModel
 from infill_engine.models.published.kinds.prompts import prompt_of
 from infill_engine.models.stock.decoder import LayerMemory, Placed
-from infill_engine.types import HoleKind
 
 
 @dataclass(slots=True)
@@ -57,7 +56,7 @@ class AutoregressiveModel(PromptedModel):
         return len(lengths)
 
     @torch.inference_mode()
-    def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> Tensor:  # noqa: ARG002
+    def denoise(self, context: Context, canvas: Canvas, wanted: Ints) -> Tensor:
         prompt: Prompt = context.state
         rows, tokens = canvas.rows, self._row_tokens(prompt, canvas)
         memory = self._memory(prompt, tokens)

@@ -25,8 +25,7 @@ from infill_engine.models.base import Context, Ints, ModelInfo, ProposedLength
 from infill_engine.models.canvas.canvas import Canvas
 from infill_engine.models.checkpoint.files import REMEDY
 from infill_engine.models.published.kinds.length_probe import Floats, LengthProbe
-from infill_engine.models.runtime.tensors import to_device
-from infill_engine.models.stock.decoder import Backbone, joined_ends
+from infill_engine.models.stock.decoder import Backbone, joined_ends, to_device
 from infill_engine.models.stock.loader import Opened, Stock, load_backbone
 from infill_engine.models.tokenizer import TokenizerVocabulary
 from infill_engine.settings import USUAL_WINDOW, ModelSettings
@@ -133,7 +132,7 @@ class BidirectionalModel:
         return _positions(context.tokens, lengths)
 
     @torch.inference_mode()
-    def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> Tensor:  # noqa: ARG002
+    def denoise(self, context: Context, canvas: Canvas, wanted: Ints) -> Tensor:
         return self._logits(context.state, canvas, wanted)
 
     def _logits(self, sides: Sides, canvas: Canvas, wanted: Ints | None = None) -> Tensor:

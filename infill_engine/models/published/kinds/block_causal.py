@@ -24,7 +24,6 @@ from infill_engine.models.canvas.canvas import Canvas
 from infill_engine.models.published.kinds.prompted import PromptedModel
 from infill_engine.models.published.kinds.prompts import prompt_of
 from infill_engine.models.stock.decoder import LayerMemory, Remembered
-from infill_engine.types import HoleKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ class BlockCausalModel(PromptedModel):
         return sum(self._up_to_block(rest + min(length, number + 1)) for length in lengths)
 
     @torch.inference_mode()
-    def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> Tensor:  # noqa: ARG002
+    def denoise(self, context: Context, canvas: Canvas, wanted: Ints) -> Tensor:
         prompt: Prompt = context.state
         rest = len(prompt.rest)
         parts: list[Ints] = []

@@ -8,8 +8,7 @@ from torch import Tensor
 from infill_engine.models.base import Context, Ints, ModelInfo, Order, ProposedLength
 from infill_engine.models.published.fim_tokens import FimTokens
 from infill_engine.models.published.kinds.prompts import PromptReader, other_ends
-from infill_engine.models.runtime.tensors import to_device
-from infill_engine.models.stock.decoder import Backbone, LayerMemory, Remembered, joined_ends
+from infill_engine.models.stock.decoder import Backbone, LayerMemory, Remembered, joined_ends, to_device
 from infill_engine.models.tokenizer import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
 from infill_engine.types import HoleKind

@@ -19,7 +19,7 @@ Read = Callable[[list[LayerMemory], Ints], list[LayerMemory]]
 
 KEPT_PROMPTS = 4  # per family, usually
 LONGEST_LINE = 128  # most tokens of the cursor's line at the start of the middle
-BLOCK = 64  # tokens by which the far end of a prompt is cut
+CUT = 64  # tokens: the far end of a prompt is cut in multiples of this
 PART = 128  # tokens read at once; a deadline or the next keystroke can interrupt between two parts
 
 
@@ -99,7 +99,7 @@ def prompt_of(
 def cut_in_blocks(ids: Sequence[int], most: int) -> Ints:
     """The last tokens of `ids`, at most `most`. The far end is cut in whole blocks, so that the cut seldom moves."""
     excess = max(0, len(ids) - most)
-    return np.array(ids[-(-excess // BLOCK) * BLOCK :], dtype=np.int64)
+    return np.array(ids[-(-excess // CUT) * CUT :], dtype=np.int64)
 
 
 def other_ends(fim: FimTokens, vocabulary: TokenizerVocabulary) -> list[int]:

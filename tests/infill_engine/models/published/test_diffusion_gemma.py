@@ -73,7 +73,7 @@ def synthetic(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def predictions(family: DiffusionGemmaModel, context: Context, rows: list[list[int]]) -> Tensor:
     canvas = lay_out(rows, family.info.mask_id)
-    return family.denoise(context, HoleKind.LINE, canvas, np.arange(canvas.slots))
+    return family.denoise(context, canvas, np.arange(canvas.slots))
 
 
 @pytest.mark.parametrize("text", [TEXT, ("", ""), ("x", ""), ("value = 1\n" * 12, "def f():\n" * 12)])
@@ -131,7 +131,7 @@ def test_reading_that_was_stopped_goes_on_where_it_was(folder: Path) -> None:
 def run(family: DiffusionGemmaModel, canvas: Canvas, rows: list[Row], steps: int = 6) -> Iterator[Step]:
     context, rules = finished(family.encode(*TEXT)), constraints_for(family, LINE, canvas, "")
     settings = SamplerSettings(max_steps=steps)
-    return states(denoise(family, Task(context, LINE.kind, canvas, rows, rules), settings, Costs()))
+    return states(denoise(family, Task(context, canvas, rows, rules), settings, Costs()))
 
 
 def test_given_slots_never_change(family: Any) -> None:
@@ -165,7 +165,7 @@ def at_once(family: DiffusionGemmaModel, before: str, behind: str, shift: int = 
     canvas = lay_out([2 + 2 * abs(shift)], family.info.mask_id)
     if not shift:
         Corruptor(family.info, 1, 7).fill(canvas)
-    logits = family.denoise(finished(family.encode(before, behind)), HoleKind.LINE, canvas, np.arange(canvas.slots))
+    logits = family.denoise(finished(family.encode(before, behind)), canvas, np.arange(canvas.slots))
     return family.vocabulary.decode(logits.argmax(-1)[abs(shift) :][:2].tolist())
 
 
@@ -188,7 +188,7 @@ def filled(family: DiffusionGemmaModel, before: str, behind: str, *, slots: int 
     canvas, hole = lay_out([slots], family.info.mask_id), Hole(HoleKind.EXPRESSION)
     context, rules = finished(family.encode(before, behind)), constraints_for(family, hole, canvas, "")
     settings = SamplerSettings(max_steps=6)
-    steps = list(states(denoise(family, Task(context, hole.kind, canvas, [Row(slots)], rules), settings, Costs())))
+    steps = list(states(denoise(family, Task(context, canvas, [Row(slots)], rules), settings, Costs())))
     ids = steps[-1].canvas.ids.tolist()
     return family.vocabulary.decode(ids[: ids.index(TURN_END)] if TURN_END in ids else ids)
 
@@ -213,7 +213,7 @@ def test_a_row_that_has_settled_costs_no_further_step(synthetic: Path) -> None:
     canvas = lay_out([2], family.info.mask_id)
     context, rules = finished(family.encode(*sides(3, 4))), constraints_for(family, LINE, canvas, "")
     settings = SamplerSettings(max_steps=20, converged=0.2)
-    steps = list(states(denoise(family, Task(context, LINE.kind, canvas, [Row(2)], rules), settings, Costs())))
+    steps = list(states(denoise(family, Task(context, canvas, [Row(2)], rules), settings, Costs())))
     assert 2 <= len(steps) < 8
     assert (canvas.state == State.COMMITTED).all()
 

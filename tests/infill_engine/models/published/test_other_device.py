@@ -21,7 +21,7 @@ from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.runtime.devices import choose_device
 from infill_engine.settings import EngineSettings, ModelSettings
-from infill_engine.types import Draft, HoleKind
+from infill_engine.types import Draft
 
 EXACT = ModelSettings(dtype="fp32", prefix_tokens=128, suffix_tokens=128)
 TEXT = ("x = [1:", ":2]\nfor i in range(10):\n")
@@ -113,7 +113,7 @@ def predictions(family: CanvasModel) -> list[torch.Tensor]:
     """Logits of all slots of two canvases, where some characters are typed between them."""
     canvas = lay_out([[family.info.mask_id] * 3, [70, family.info.mask_id, 71], [family.info.mask_id]], 0)
     return [
-        family.denoise(finished(family.encode(*text)), HoleKind.LINE, canvas, np.arange(canvas.slots)).float().cpu()
+        family.denoise(finished(family.encode(*text)), canvas, np.arange(canvas.slots)).float().cpu()
         for text in (TEXT, LATER)
     ]
 
