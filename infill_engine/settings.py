@@ -46,20 +46,11 @@ class SamplerSettings:
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """How a published model is run; the default model uses only `dtype`.
-
-    `probe_lengths` asks a diffusion model for the length of the hole in one pass, instead of trying common lengths.
-    `reuse_context` keeps what a bidirectional model computed for the context, for all rows and steps and across
-    keystrokes. This is much faster but approximate: context states do not see tokens that are decided or typed later,
-    so an answer depends slightly on the steps and keystrokes before it. Without it, every step recomputes the whole
-    context, which is exact.
-    """
+    """How a published model is run; the default model uses only `dtype`."""
 
     dtype: str = "auto"  # or fp32, bf16, fp16 (torch's own names also work), int8, int4
     prefix_tokens: int = 768
     suffix_tokens: int = 384
-    probe_lengths: bool = True
-    reuse_context: bool = False
 
     @property
     def stored(self) -> str:

@@ -78,8 +78,6 @@ def test_doctor_looks_at_the_engine_that_is_set() -> None:
     assert options.keys() == {key for key, setting in SETTINGS.items() if setting.field in of_the_engine}
     parser = ArgumentParser()
     add_commands(parser.add_subparsers())
-    switch = options.pop("reuseContext")
     given = [word for option in options.values() for word in (option, "int4")]
-    read = vars(parser.parse_args(["doctor", *given, switch]))
+    read = vars(parser.parse_args(["doctor", *given]))
     assert [read[option[2:].replace("-", "_")] for option in options.values()] == ["int4"] * len(options)
-    assert read["reuse_context"] is True

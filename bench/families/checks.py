@@ -31,7 +31,7 @@ from infill_engine.settings import EngineSettings, ModelSettings, SamplerSetting
 from infill_engine.types import Draft, Hole, HoleKind, InfillRequest
 
 TOLERANCE = 1e-4  # of logits in float32, absolute and relative
-EXACT = ModelSettings(dtype="float32", prefix_tokens=128, suffix_tokens=128)
+EXACT = ModelSettings(dtype="fp32", prefix_tokens=128, suffix_tokens=128)
 TEXT = ("x = [1:", ":2]\nfor i in range(10):\n")
 ENOUGH_MS = 60_000.0
 TOKENS = (70, 71, 72)  # plain tokens in every miniature's vocabulary
@@ -152,7 +152,7 @@ def _given_slots(family: CanvasModel, _reference: Reference) -> str:
     def keep(_state: PassState) -> None:
         canvases.append(canvas.ids[canvas.state == State.FIXED].tolist())
 
-    task = Task(context, hole.kind, canvas, rows, rules)
+    task = Task(context, canvas, rows, rules)
     Budget.unlimited().run(denoise(family, task, SamplerSettings(), Costs()), keep)
     changed = [number for number, fixed in enumerate(canvases, 1) if fixed != list(given.values())]
     if changed:
@@ -175,7 +175,7 @@ def _answered_twice(folder: Path, device: str) -> str:
 def _predictions(family: CanvasModel, rows: list[list[int]]) -> Tensor:
     """Return logits of all slots."""
     canvas = lay_out(rows, family.info.mask_id)
-    return family.denoise(finished(family.encode(*TEXT)), HoleKind.LINE, canvas, np.arange(canvas.slots)).float().cpu()
+    return family.denoise(finished(family.encode(*TEXT)), canvas, np.arange(canvas.slots)).float().cpu()
 
 
 def _same(found: Tensor, expected: Tensor) -> str:

@@ -13,7 +13,6 @@ from infill_engine.models.base import CanvasModel
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.sampling.canvas.denoise import Row
 from infill_engine.sampling.canvas.plan import canvas_of
-from infill_engine.types import HoleKind
 from lsp_server.documents.snapshots import Change, Documents
 from lsp_server.suggestions.request import build_context
 
@@ -83,7 +82,7 @@ def step_costs(family: CanvasModel, window: Window) -> dict[str, float]:
         times = []
         for _ in range(REPEATS):
             started = perf_counter()
-            family.denoise(context, HoleKind.LINE, canvas, wanted).cpu()
+            family.denoise(context, canvas, wanted).cpu()
             times.append(1000 * (perf_counter() - started))
         found[f"N{rows}C{slots}"] = round(percentile(times, 0.5), 2)
     return found

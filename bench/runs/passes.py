@@ -4,17 +4,21 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import count
 
+import numpy as np
+
 from bench.runs.one_thread import on_one_thread
 from bench.runs.reference import Reference, spent
 from infill_engine.budget.deadline import now, since
+from infill_engine.budget.work import finished
 from infill_engine.diagnostics.benchmark.results import Record
-from infill_engine.diagnostics.costs import lines, prepared_step
-from infill_engine.models.base import CanvasModel
+from infill_engine.models.base import CanvasModel, ConditionsItself
+from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.models.trunk.model import TrunkModel
 
 FEWEST = 12  # turns
 ROWS = (1, 8, 16, 32)
 CANVAS = (4, 16)  # rows and slots of a denoising step
+LINES = 24  # above the canvas
 
 
 def measure_passes(model: TrunkModel | CanvasModel, seconds: float) -> Iterator[Record]:
@@ -45,6 +49,17 @@ def _prepared(model: TrunkModel | CanvasModel) -> tuple[Callable[[int], Callable
         run_pass = model.separate_pass()
         return (lambda rows: partial(run_pass, rows)), ROWS
     rows, slots = CANVAS
-    sides = lines(0, 24) + "result = ", "\nprint(result)\n"
-    step, _ = prepared_step(model, sides, rows, slots)
+    step = _prepared_step(model, rows, slots)
     return (lambda _: step), (rows * slots,)
+
+
+def _prepared_step(model: CanvasModel, rows: int, slots: int) -> Callable[[], object]:
+    """Return a step over open rows after its context has been read; with self-conditioning, not the first one."""
+    above = "".join(f"value_{number} = compute(first, second, {number})\n" for number in range(LINES))
+    context = finished(model.encode(above + "result = ", "\nprint(result)\n"))
+    canvas = lay_out([slots] * rows, model.info.mask_id)
+    wanted = np.arange(canvas.slots)
+    step = partial(model.denoise, context, canvas, wanted)
+    if isinstance(model, ConditionsItself):
+        model.condition(context, canvas, wanted, step())
+    return step

@@ -45,8 +45,6 @@ SENTENCES = {
     "precision": "The number format that the model computes in: `auto`, `bf16`, `fp16`, `fp32` or `int8`. With `int8`, "
     "the weights of a published model take half of the memory, with `int4` about a quarter. The default model has no "
     "`int4`.",
-    "reuseContext": "For models in which every token sees every other (Dream, LLaDA): keep what the model computed for "
-    "the text around the cursor. Much faster, but approximate.",
 }
 # If the model is a server, it receives the user's text and key. A workspace, even a trusted one, must not choose the
 # server or the key.

@@ -1,1 +1,1 @@
-"""What a model costs on this machine (`costs`), and which one to use here (`benchmark`)."""
+"""Which model to use on this machine (`benchmark`)."""

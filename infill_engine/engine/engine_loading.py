@@ -52,15 +52,6 @@ def _load_named(name: str, device: str, settings: EngineSettings, report: Progre
     engine = Engine(proposer_of(model, settings), name, calibration_of(name), settings)
     if isinstance(model, TrunkModel):
         engine.tell(model.user_message)
-    else:
-        from infill_engine.models.runtime.cuda_graphs import compile_steps  # needs torch
-
-        compile_steps(
-            model,
-            model.device,
-            lambda what, share: report(what, 0.2 + 0.4 * share),
-            lambda user_message: engine.tell(f"{name}: {user_message}"),
-        )
     report("warming up", 0.9)
     engine.warm_up()
     return engine

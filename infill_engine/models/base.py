@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infill_engine.budget.work import Job
-from infill_engine.models.canvas.canvas import Canvas
-from infill_engine.models.canvas.corruption import Corruptor
+from infill_engine.models.canvas.canvas import Canvas, State
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import HoleKind
 
@@ -28,18 +27,12 @@ class NoNumbersError(ArithmeticError):
     """The network's activations overflow its precision: all logits of a position are NaN."""
 
 
-class Corruption(StrEnum):
-    """What an undecided slot holds: a mask token, or a token drawn at random."""
-
-    MASK = "mask"
-    UNIFORM = "uniform"
-
-
 class Order(StrEnum):
-    """In which order the slots of a row may be decided."""
+    """In which order the slots of a row are decided."""
 
-    ANY = "any"
+    CONFIDENCE = "confidence"  # any slot, the most confident ones first; an open one holds a mask token
     LEFT_TO_RIGHT = "left_to_right"  # each slot's prediction depends only on the slots before it
+    NOISE = "noise"  # all slots again in every step; an open one holds a token drawn at random
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,26 +41,22 @@ class ModelInfo:
 
     A row that is longer than its text ends in `eos_id`. If `copies_end` is false, a copied text gets no `eos_id`,
     because the model reads the text after it. Logits are divided by a temperature that goes from the first to the
-    second of `temperatures` while a canvas is denoised. A slot decided as `delete_id` is removed, and one decided as
-    `expand_id` becomes two open slots: such rows change their length between two steps. `window` is how much text
-    around a hole the model can use. `profile` says how it computes, such as `int8, 1 thread`, if that was chosen
-    automatically.
+    second of `temperatures` while a canvas is denoised. If there is an `expand_id`, a slot decided as that token
+    becomes two open slots, and one decided as `eos_id` is removed: such rows change their length between two steps.
+    `window` is how much text around a hole the model can use.
     """
 
     name: str
-    corruption: Corruption
     vocabulary: int  # width of the logits
     mask_id: int
     eos_id: int
     max_slots: int
     branches: bool = True  # whether rows beyond the proposed lengths are worth trying
-    order: Order = Order.ANY
+    order: Order = Order.CONFIDENCE
     copies_end: bool = True
     temperatures: tuple[float, float] = (1.0, 1.0)
     expand_id: int | None = None
-    delete_id: int | None = None
     window: WindowSettings = USUAL_WINDOW
-    profile: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +131,7 @@ class CanvasModel(Protocol):
         """How many positions step `number` (from 0) computes over rows of `lengths` slots; its cost grows with this."""
         ...
 
-    def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> "Tensor":
+    def denoise(self, context: Context, canvas: Canvas, wanted: Ints) -> "Tensor":
         """One denoising step: logits [len(wanted), V], in float32, of the flat canvas positions `wanted`."""
         ...
 
@@ -159,6 +148,23 @@ class ConditionsItself(Protocol):
         ...
 
 
-def corruptor_of(info: ModelInfo, rows: int, seed: int) -> Corruptor:
-    """Fill the open slots of a canvas of `rows` rows as this family expects."""
-    return Corruptor(info.mask_id if info.corruption is Corruption.MASK else None, info.vocabulary, rows, seed)
+class Corruptor:
+    """Fills open slots with the mask token, or with tokens drawn anew at random every time.
+
+    Each row has its own seed, so its contents do not depend on the other rows.
+    """
+
+    def __init__(self, info: ModelInfo, rows: int, seed: int) -> None:
+        self._info = info
+        self._random = [np.random.default_rng([seed, row]) for row in range(rows)]
+
+    def fill(self, canvas: Canvas) -> None:
+        """Fill every open slot of `canvas` for the next step."""
+        is_open = canvas.state == State.OPEN
+        if self._info.order is not Order.NOISE:
+            canvas.ids[is_open] = self._info.mask_id
+            return
+        for row, random in enumerate(self._random):
+            span = canvas.span(row)
+            drawn = random.integers(self._info.vocabulary, size=span.stop - span.start)
+            canvas.ids[span] = np.where(is_open[span], drawn, canvas.ids[span])

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from infill_engine.budget.work import Job
 from infill_engine.errors import InputError
-from infill_engine.models.base import Context, Corruption, Ints, ModelInfo, ProposedLength
+from infill_engine.models.base import Context, Ints, ModelInfo, ProposedLength
 from infill_engine.models.canvas.canvas import Canvas, State
 from infill_engine.types import HoleKind
 
@@ -81,7 +81,7 @@ class ScriptedModel:
     def __init__(self, script: Script) -> None:
         self.script = script
         self.vocabulary = ByteVocabulary()
-        self.info = ModelInfo("scripted", Corruption.MASK, VOCABULARY, MASK, EOS, max_slots=512, branches=False)
+        self.info = ModelInfo("scripted", VOCABULARY, MASK, EOS, max_slots=512, branches=False)
         self._steps = 0
         time.sleep(script.load_ms / 1000)
 
@@ -112,7 +112,7 @@ class ScriptedModel:
     def step_size(self, context: Context, lengths: Sequence[int], number: int) -> int:  # noqa: ARG002
         return sum(lengths)
 
-    def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> Tensor:  # noqa: ARG002
+    def denoise(self, context: Context, canvas: Canvas, wanted: Ints) -> Tensor:
         time.sleep(self.script.step_ms / 1000)
         self._compute()
         logits = torch.zeros(len(wanted), VOCABULARY)

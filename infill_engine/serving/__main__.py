@@ -31,14 +31,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--model", default="default")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--precision", default="auto")
-    parser.add_argument("--reuse-context", action="store_true")
     parser.add_argument("--budget-ms", type=float, default=EngineSettings().budget_ms)
     parser.add_argument("--api-key-variable", default=KEY_VARIABLE)
     add_socket(parser)
     options = parser.parse_args(arguments)
     if is_remote(options.model):
         _serve(lambda _progress: load_remote(options.model, options.api_key_variable), options)
-    model = ModelSettings(dtype=options.precision, reuse_context=options.reuse_context)
+    model = ModelSettings(dtype=options.precision)
     settings = EngineSettings(model=model, budget_ms=options.budget_ms)
     _serve(lambda progress: load_local(options.model, options.device, settings, progress), options)
 

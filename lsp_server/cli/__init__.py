@@ -78,7 +78,7 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     engine = _add_command(commands, "engine", "the engine of all editor windows: status, metrics, restart, stop")
     engine.add_argument("what", choices=("status", "metrics", "restart", "stop"), help="the action to perform")
 
-    models = _add_command(commands, "models", "families of models: list, info, bench, get, forget", prints_json=False)
+    models = _add_command(commands, "models", "families of models: list, info, get, forget", prints_json=False)
     _add_models(models.add_subparsers(title="commands", metavar="COMMAND", dest="what", required=True))
 
 
@@ -169,7 +169,8 @@ def _add_bench(bench: argparse.ArgumentParser) -> None:
 def _add_models(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     commands.add_parser("list", help="model families, their published models, and memory needs")
     info = commands.add_parser("info", help="a model's configuration, and whether it fits this machine")
-    bench = commands.add_parser("bench", help="measure the cost of a denoising step and of encoding a context")
+    info.add_argument("name", metavar="NAME", help='"default", a GGUF file, a folder, or OWNER/NAME')
+    _add_device(info)
     forget = commands.add_parser("forget", help="delete what was prepared of a model for this machine")
     forget.add_argument("name", metavar="NAME", help="a name that `models list` shows as prepared")
     get = commands.add_parser("get", help="build the default model's weights here, from a published file")
@@ -177,11 +178,6 @@ def _add_models(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     source = get.add_mutually_exclusive_group()
     source.add_argument("--from", dest="file", metavar="FILE", help="the published file, if it is here already")
     source.add_argument("--download", action="store_true", help="fetch the published file, about 490 MB")
-    for parser in (info, bench):
-        parser.add_argument("name", metavar="NAME", help='"default", a GGUF file, a folder, or OWNER/NAME')
-        _add_device(parser)
-    _add_precision(bench)
-    _add_reuse(bench)
     for parser in commands.choices.values():
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
@@ -209,7 +205,6 @@ def _add_engine(parser: argparse.ArgumentParser, *, from_file: bool = False) -> 
     )
     _add_device(parser)
     _add_precision(parser)
-    _add_reuse(parser)
 
 
 def _add_device(parser: argparse.ArgumentParser) -> None:
@@ -222,14 +217,6 @@ def _add_precision(parser: argparse.ArgumentParser) -> None:
         choices=[each.value for each in Precision],
         default=DEFAULTS.engine.precision,
         help="number format of the computation; int4 only for published models",
-    )
-
-
-def _add_reuse(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--reuse-context",
-        action="store_true",
-        help="for bidirectional models (Dream, LLaDA): reuse the encoded context; faster, but approximate",
     )
 
 

@@ -61,8 +61,7 @@ def load_engine_for(options: argparse.Namespace) -> "Engine":
     Raises whatever `Engine.load` raises.
     """
     model = resolved(options.model, Path.cwd())
-    model_settings = ModelSettings(dtype=options.precision, reuse_context=options.reuse_context)
-    settings = EngineSettings(model=model_settings, budget_ms=options.budget_ms)
+    settings = EngineSettings(model=ModelSettings(dtype=options.precision), budget_ms=options.budget_ms)
     if is_remote(model):
         print(disclosure(read_address(model)), file=sys.stderr)
         return load_remote(model, options.api_key_variable)

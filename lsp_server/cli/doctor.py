@@ -93,7 +93,6 @@ def run(options: argparse.Namespace) -> int:
         options.device,
         Precision(options.precision),
         options.api_key_variable,
-        options.reuse_context,
         budget_ms,
     )
     checks = []

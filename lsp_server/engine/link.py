@@ -34,7 +34,7 @@ def worker_command(choice: EngineChoice) -> Sequence[str]:
 def engine_options(choice: EngineChoice) -> tuple[str, ...]:
     """Return the options that decide which clients share an engine. The budget does not."""
     engine = ("--model", choice.model, "--device", choice.device, "--precision", choice.precision)
-    return (*engine, "--api-key-variable", choice.key_variable, *["--reuse-context"] * choice.reuse_context)
+    return (*engine, "--api-key-variable", choice.key_variable)
 
 
 @dataclass(eq=False)

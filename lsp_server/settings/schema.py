@@ -52,7 +52,6 @@ class EngineChoice:
     device: str = "auto"
     precision: Precision = Precision.AUTO
     key_variable: str = KEY_VARIABLE  # environment variable that holds the key for a remote engine
-    reuse_context: bool = False  # for models in which every token attends to every other: see ModelSettings
     usual_budget_ms: int = 150  # decides which default model this machine gets; set for the default only
 
 
@@ -224,7 +223,6 @@ SETTINGS: Mapping[str, Setting] = {
     ),
     "device": Setting("device", 'a device such as "auto", "cpu" or "cuda"', _NAME),
     "precision": Setting("precision", _named(Precision), Precision),
-    "reuseContext": _switch("reuse_context"),
     "apiKeyVariable": Setting("key_variable", "the name of an environment variable, in capitals", _VARIABLE),
 }
 

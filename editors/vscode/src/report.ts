@@ -18,7 +18,6 @@ const ENGINE_OPTIONS = {
     apiKeyVariable: '--api-key-variable',
     device: '--device',
     precision: '--precision',
-    reuseContext: '--reuse-context',
 };
 const MARKS: Record<string, string> = { ok: '✓', warn: '!', fail: '✗' };
 

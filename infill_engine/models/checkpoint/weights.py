@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -77,15 +77,6 @@ def _explained(checkpoint: Checkpoint, device: str) -> Iterator[None]:
         ) from error
 
 
-def uninitialised() -> AbstractContextManager[object]:
-    """Inside the context, new parameters stay uninitialised and so without memory, because they will be replaced.
-
-    The meta device would do the same, but its first use imports torch's compiler, half a second and 80 MB, and it
-    clears the tables that a network computes itself.
-    """
-    return _Uninitialised()
-
-
 def _packable(network: nn.Module, wanted: Mapping[str, tuple[str, tuple[int, ...]]]) -> dict[str, str]:
     """Return the parameters that can be packed, by their tensors: matrices that no other parameter shares."""
     uses = Counter(source for source, _ in wanted.values())
@@ -124,8 +115,12 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
-class _Uninitialised(TorchFunctionMode):
-    """See `uninitialised`."""
+class Uninitialised(TorchFunctionMode):
+    """Inside the context, new parameters stay uninitialised and so without memory, because they will be replaced.
+
+    The meta device would do the same, but its first use imports torch's compiler, half a second and 80 MB, and it
+    clears the tables that a network computes itself.
+    """
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None

@@ -17,11 +17,11 @@ CODEGEMMA = "CodeGemma report, arXiv 2406.11409"
 
 
 class Sight(StrEnum):
-    """How a family sees the text after the hole."""
+    """How a family sees the text after the hole, and whether what it computed for both sides is kept."""
 
-    BOTH = "both sides natively"
-    PROMPT = "suffix in the prompt"
-    ORDER = "left to right, suffix in the prompt (FIM)"
+    BOTH = "both sides natively; every step computes them"
+    PROMPT = "suffix in the prompt; what was read is kept"
+    ORDER = "left to right, suffix in the prompt (FIM); what was read is kept"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,9 @@ class Known:
     name: str
     model_types: tuple[str, ...]
     sight: Sight
-    reuse: str
     examples: tuple[Published, ...]
 
 
-READ_AGAIN = "the context is computed in every step, exactly; with reuseContext kept across keystrokes, approximately"
-READ_ONCE = "kept across keystrokes: as long as one types on a line, only what was typed is read"
 QWEN_7B = 0.545  # billions: 152,064 embeddings of 3,584
 
 CATALOGUE = (
@@ -64,14 +61,12 @@ CATALOGUE = (
         "diffusion-gemma",
         ("diffusion_gemma",),
         Sight.PROMPT,
-        "the prompt is kept across keystrokes",
         (Published("google/diffusiongemma-26B-A4B-it", APACHE, 25.82, 0.74, note="3.8 B active a token"),),
     ),
     Known(
         "dream",
         ("Dream", "dream"),
         Sight.BOTH,
-        READ_AGAIN,
         (
             Published("Dream-org/Dream-Coder-v0-Base-7B", APACHE, 7.62, QWEN_7B, 55.3, OPEN_DLLM),
             Published("apple/DiffuCoder-7B-Base", "apple-amlr", 7.62, QWEN_7B, 54.8, OPEN_DLLM),
@@ -81,14 +76,12 @@ CATALOGUE = (
         "dreamon",
         ("Dream", "dream"),
         Sight.BOTH,
-        READ_AGAIN,
         (Published("Dream-org/DreamOn-v0-7B", APACHE, 7.62, QWEN_7B, note="finds the length of a hole by itself"),),
     ),
     Known(
         "open-dcoder",
         ("qwen2",),
         Sight.BOTH,
-        READ_AGAIN,
         (
             Published(
                 "fredzzp/open-dcoder-0.5B",
@@ -105,28 +98,24 @@ CATALOGUE = (
         "a2d",
         ("a2d-qwen2", "a2d-qwen3", "a2d-llama"),
         Sight.BOTH,
-        READ_AGAIN,
         (Published("dllm-hub/Qwen3-0.6B-diffusion-mdlm-v0.1", "see its card", 0.60, 0.156),),
     ),
     Known(
         "llada",
         ("llada",),
         Sight.BOTH,
-        READ_AGAIN,
         (Published("GSAI-ML/LLaDA-8B-Base", "MIT", 8.02, 0.518, 48.3, OPEN_DLLM),),
     ),
     Known(
         "stable-diffcoder",
         ("llama",),
         Sight.PROMPT,
-        "kept across keystrokes: the suffix comes first, so only what was typed and the block it stands in are read",
         (Published("ByteDance-Seed/Stable-DiffCoder-8B-Base", "MIT", 8.25, 0.635),),
     ),
     Known(
         "qwen2.5-coder",
         ("qwen2",),
         Sight.ORDER,
-        READ_ONCE,
         (
             Published("Qwen/Qwen2.5-Coder-0.5B", APACHE, 0.49, 0.136),
             Published("Qwen/Qwen2.5-Coder-1.5B", APACHE, 1.54, 0.233),
@@ -138,28 +127,24 @@ CATALOGUE = (
         "starcoder2",
         ("starcoder2",),
         Sight.ORDER,
-        READ_ONCE,
         (Published("bigcode/starcoder2-3b", "BigCode OpenRAIL-M", 3.03, 0.151),),
     ),
     Known(
         "deepseek-coder",
         ("llama",),
         Sight.ORDER,
-        READ_ONCE,
         (Published("deepseek-ai/deepseek-coder-1.3b-base", "DeepSeek licence", 1.35, 0.066),),
     ),
     Known(
         "codegemma",
         ("gemma",),
         Sight.ORDER,
-        READ_ONCE,
         (Published("google/codegemma-2b", GEMMA, 2.51, 0.524, 78.4, CODEGEMMA),),
     ),
     Known(
         "mellum",
         ("llama",),
         Sight.ORDER,
-        "kept across keystrokes: the suffix comes first, so only what was typed is read",
         (Published("JetBrains/Mellum-4b-base", APACHE, 4.02, 0.151),),
     ),
 )

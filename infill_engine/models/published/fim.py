@@ -5,10 +5,11 @@ from typing import Any
 
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.base import CanvasModel
+from infill_engine.models.checkpoint.files import require_no_code
 from infill_engine.models.checkpoint.folder import name_of
-from infill_engine.models.published.fim_tokens import CODEGEMMA, DEEPSEEK_CODER, MELLUM, STARCODER
-from infill_engine.models.published.kinds.autoregressive import AutoregressiveModel, Recipe
-from infill_engine.models.stock.loader import Opened, Stock
+from infill_engine.models.published.fim_tokens import CODEGEMMA, DEEPSEEK_CODER, MELLUM, STARCODER, FimTokens
+from infill_engine.models.published.kinds.autoregressive import AutoregressiveModel
+from infill_engine.models.stock.loader import Opened, Stock, load_backbone
 
 
 def gemma_fields(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -18,30 +19,27 @@ def gemma_fields(config: Mapping[str, Any]) -> dict[str, Any]:
 
 SILU = {"hidden_act": ("silu",)}
 LLAMA = Stock("llama", "Llama", known=SILU)
-RECIPES = (
-    Recipe(STARCODER, ("starcoder2",), Stock("starcoder2", "Starcoder2", known={"hidden_act": ("gelu_pytorch_tanh",)})),
-    Recipe(DEEPSEEK_CODER, ("llama",), LLAMA),
-    Recipe(
-        CODEGEMMA,
-        ("gemma",),
-        Stock("gemma", "Gemma", gemma_fields, known={"hidden_activation": (None, "gelu_pytorch_tanh")}),
-    ),
-    Recipe(MELLUM, ("llama",), LLAMA),
-)
+GEMMA = Stock("gemma", "Gemma", gemma_fields, known={"hidden_activation": (None, "gelu_pytorch_tanh")})
+STARCODER2 = Stock("starcoder2", "Starcoder2", known={"hidden_act": ("gelu_pytorch_tanh",)})
+FORMATS: Mapping[str, tuple[Stock, tuple[FimTokens, ...]]] = {  # by model type
+    "starcoder2": (STARCODER2, (STARCODER,)),
+    "llama": (LLAMA, (DEEPSEEK_CODER, MELLUM)),
+    "gemma": (GEMMA, (CODEGEMMA,)),
+}
 
 
 def load(opened: Opened) -> CanvasModel:
-    """Load a checkpoint with the recipe whose tokens its tokenizer has. Raises ModelError."""
+    """Load a checkpoint with the prompt format whose tokens its tokenizer has. Raises ModelError."""
     checkpoint, vocabulary = opened.checkpoint, opened.vocabulary
-    possible = [recipe for recipe in RECIPES if checkpoint.config["model_type"] in recipe.model_types]
-    for recipe in possible:
-        if all(vocabulary.id_of(name) is not None for name in recipe.fim.tokens):
-            return AutoregressiveModel.load(recipe, opened)
-    lacking = "; or ".join(
-        f"{', '.join(name for name in recipe.fim.tokens if vocabulary.id_of(name) is None)} ({recipe.fim.name})"
-        for recipe in possible
-    )
-    raise ModelDamagedError(
-        f"{name_of(checkpoint.folder)} cannot fill in: its tokenizer has no {lacking}. Use a base model trained to "
-        "fill in"
-    )
+    stock, formats = FORMATS[checkpoint.config["model_type"]]
+    lacking = {fim.name: [name for name in fim.tokens if vocabulary.id_of(name) is None] for fim in formats}
+    fim = next((fim for fim in formats if not lacking[fim.name]), None)
+    if fim is None:
+        said = "; or ".join(f"{', '.join(names)} ({name})" for name, names in lacking.items())
+        raise ModelDamagedError(
+            f"{name_of(checkpoint.folder)} cannot fill in: its tokenizer has no {said}. Use a base model trained to "
+            "fill in"
+        )
+    vocabulary.need(fim.end)
+    require_no_code(checkpoint.config, checkpoint.folder)
+    return AutoregressiveModel(fim, load_backbone(opened, stock), vocabulary, opened.settings)

@@ -19,14 +19,9 @@ PRECISIONS = (  # that a user can choose, largest first
 OVERHEAD = 1.1  # times the weights: activations, keys and values, library state
 
 
-def require_memory(
-    checkpoint: Checkpoint, device: str, dtype: torch.dtype, stored: str = "", free: int | None = None
-) -> None:
-    """Raise ModelError if the weights do not fit into `free` bytes; None queries the device's free memory.
-
-    The weights are in `dtype`, or packed as `stored` says.
-    """
-    available = free_memory(device) if free is None else free
+def require_memory(checkpoint: Checkpoint, device: str, dtype: torch.dtype, stored: str = "") -> None:
+    """Raise ModelError if the weights, in `dtype` or packed as `stored` says, do not fit into the device's memory."""
+    available = free_memory(device)
     needed = int(checkpoint.bytes_in(dtype, stored) * OVERHEAD)
     if needed > available:
         raise ModelTooLargeError(

@@ -13,7 +13,7 @@ from infill_engine.errors import ModelDamagedError, ModelError
 from infill_engine.models.checkpoint import files as files
 from infill_engine.models.checkpoint.files import Checkpoint
 from infill_engine.models.checkpoint.folder import name_of
-from infill_engine.models.checkpoint.weights import load_weights, uninitialised
+from infill_engine.models.checkpoint.weights import Uninitialised, load_weights
 from infill_engine.models.runtime.memory import require_memory
 from infill_engine.models.stock.decoder import Backbone
 from infill_engine.models.tokenizer import TokenizerVocabulary
@@ -22,11 +22,6 @@ from infill_engine.settings import ModelSettings
 SIZES = ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")
 COMPUTES = {"quantization_config": (None,), "final_logit_softcapping": (None,)}
 BOOKKEEPING = ("auto_map", "architectures", "model_type", "dtype", "torch_dtype", "transformers_version")
-
-
-def same(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a config.json that already match those of the library's class."""
-    return dict(config)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +35,7 @@ class Stock:
 
     module: str
     name: str
-    fields: Callable[[Mapping[str, Any]], dict[str, Any]] = same
+    fields: Callable[[Mapping[str, Any]], dict[str, Any]] = dict
     tensor: Callable[[str], str] = str
     known: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
@@ -117,7 +112,7 @@ def building(dtype: torch.dtype) -> Iterator[None]:
     default = torch.get_default_dtype()
     try:
         torch.set_default_dtype(dtype)
-        with uninitialised():
+        with Uninitialised():
             yield
     finally:
         torch.set_default_dtype(default)

@@ -20,7 +20,7 @@ from infill_engine.sampling.canvas.read_canvas import originals_of, proposals_of
 from infill_engine.sampling.proposals import Proposals, unscored, unscored_drafts
 from infill_engine.sampling.proposer import Capabilities, Proposer, Rehearsal
 from infill_engine.settings import SamplerSettings
-from infill_engine.types import Draft, Hole, HoleKind, InfillRequest, Proposal
+from infill_engine.types import Draft, Hole, InfillRequest, Proposal
 
 WARM_UP_ROUNDS, WARM_UP_MS = 2, 5_000.0
 PROBED_SLOTS = 16
@@ -63,7 +63,7 @@ class CanvasSampler(Proposer):
     @property
     def can(self) -> Capabilities:
         """See `Proposer`."""
-        return Capabilities(self.model.device, self.model.info.profile, self.model.info.window)
+        return Capabilities(self.model.device, window=self.model.info.window)
 
     def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...]) -> Job[Proposals]:
         """Return all texts found for a hole in time."""
@@ -112,7 +112,7 @@ class CanvasSampler(Proposer):
     def _probe(self, context: Context) -> None:
         slots = min(PROBED_SLOTS, self.model.info.max_slots)
         canvas = lay_out([slots], self.model.info.mask_id)
-        self.model.denoise(context, HoleKind.LINE, canvas, np.arange(slots)).numpy(force=True)
+        self.model.denoise(context, canvas, np.arange(slots)).numpy(force=True)
 
     def _encode(self, request: InfillRequest) -> Job[tuple[Context, str]]:
         """Return the encoded context, with the prefix cut before the cursor's word, and the beginning of that word."""
@@ -137,7 +137,7 @@ class CanvasSampler(Proposer):
         """Return the canvas as far as it can be denoised in time; None if there is no time for a single step."""
         canvas = canvas_of(rows, self.model.info.mask_id)
         constraints = constraints_for(self.model, read.hole, canvas, read.partial_word)
-        task = Task(read.context, read.hole.kind, canvas, rows, constraints)
+        task = Task(read.context, canvas, rows, constraints)
         return (yield from denoise(self.model, task, self._settings, self.costs, read.due))
 
     def _as_found(self, read: _Read, rows: list[Row], step: Step | None) -> Iterator[Proposal]:

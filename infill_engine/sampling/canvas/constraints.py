@@ -31,8 +31,7 @@ class Constraints:
     starts: dict[int, bytes] = field(default_factory=dict)
     line_ends: Ints = field(default_factory=_none)  # tokens that count as an end, in a row that is decided in order
     last: Ints = field(default_factory=_none)  # tokens with text before a line break, which end such a row
-    deletes: bool = False  # whether the end token deletes its slot, and so may come first
-    expand_id: int | None = None
+    expand_id: int | None = None  # if there is one, the end token deletes its slot, and so may come first
     most_slots: int = 0
     may_grow: bool = True  # whether there are steps left to fill new slots
 
@@ -60,7 +59,7 @@ class Constraints:
                     kept = logits[number, allowed].clone()
                     logits[number] = FORBIDDEN
                     logits[number, allowed] = kept
-            elif canvas.index[position] == 0 and not (self.deletes and canvas.left[position]):
+            elif canvas.index[position] == 0 and (self.expand_id is None or not canvas.left[position]):
                 logits[number, self.eos_id] = FORBIDDEN  # an empty text is not a candidate
         return logits
 
@@ -105,7 +104,6 @@ def constraints_for(model: CanvasModel, hole: Hole, canvas: Canvas, partial_word
         starts,
         line_ends,
         last,
-        deletes=info.delete_id is not None,
         expand_id=info.expand_id,
         most_slots=info.max_slots,
     )

@@ -5,8 +5,7 @@
 The loop is anytime: after every step, the canvas together with the last predictions is an answer. Between two steps it
 checks whether the deadline allows another one. It never starts a step that the measured cost says cannot end in time.
 
-Which slots a step predicts, and when a row is done, depends on the kind of model: `ConfidenceOrder`, `LeftToRight` and
-`UniformNoise`.
+Which slots a step predicts, and when a row is done, depends on the kind of model (`orders`).
 """
 
 import zlib
@@ -23,21 +22,17 @@ from infill_engine.models.base import (
     CanvasModel,
     ConditionsItself,
     Context,
-    Corruption,
+    Corruptor,
     ModelInfo,
-    Order,
-    corruptor_of,
 )
 from infill_engine.models.canvas.canvas import Canvas, State
-from infill_engine.sampling.canvas.confidence_order import ConfidenceOrder, Ints
 from infill_engine.sampling.canvas.constraints import Constraints
-from infill_engine.sampling.canvas.left_to_right import LeftToRight
+from infill_engine.sampling.canvas.orders import Ints, order_of
 from infill_engine.sampling.canvas.prediction import Prediction, read
 from infill_engine.sampling.canvas.resize import copies_of_slots, resize
-from infill_engine.sampling.canvas.uniform_noise import UniformNoise
 from infill_engine.sampling.canvas.unmasking import to_commit, to_doubt
 from infill_engine.settings import SamplerSettings
-from infill_engine.types import Draft, HoleKind
+from infill_engine.types import Draft
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +69,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is denoised: a canvas of `rows` for a hole of some `kind`, in an encoded `context`."""
+    """What is denoised: a canvas of `rows` in an encoded `context`."""
 
     context: Context
-    kind: HoleKind
     canvas: Canvas
     rows: Sequence[Row]
     constraints: Constraints
@@ -93,7 +87,7 @@ def denoise(
     """
     canvas, constraints = task.canvas, task.constraints
     noise = _Noise(task.rows, settings.temperature, seed=zlib.crc32(canvas.ids.tobytes()) ^ task.context.tokens)
-    corruptor = corruptor_of(model.info, canvas.rows, seed=task.context.tokens)
+    corruptor = Corruptor(model.info, canvas.rows, seed=task.context.tokens)
     corruptor.fill(canvas)
     order = order_of(model.info, canvas, settings)
     state, most_steps = _nothing_yet(canvas), order.most_steps
@@ -125,13 +119,6 @@ def denoise(
     return state if state.number else None
 
 
-def order_of(info: ModelInfo, canvas: Canvas, settings: SamplerSettings) -> ConfidenceOrder:
-    """Return the order in which a model of this kind decides the slots of a canvas."""
-    if info.corruption is Corruption.UNIFORM:
-        return UniformNoise(canvas, settings)
-    return LeftToRight(canvas, settings) if info.order is Order.LEFT_TO_RIGHT else ConfidenceOrder(canvas, settings)
-
-
 def _step_size(model: CanvasModel, task: Task, number: int) -> int:
     return model.step_size(task.context, task.canvas.lengths.tolist(), number)
 
@@ -147,7 +134,7 @@ def _steps_left(model: CanvasModel, task: Task, costs: Costs, due: Deadline | No
 def _predict(model: CanvasModel, task: Task, wanted: Ints, noise: "_Noise", temperature: float) -> Prediction:
     """Return the model's prediction for the `wanted` positions, within the constraints."""
     canvas = task.canvas
-    logits = model.denoise(task.context, task.kind, canvas, wanted)
+    logits = model.denoise(task.context, canvas, wanted)
     logits = task.constraints.apply(model, logits, canvas, wanted.tolist())
     if model.info.temperatures != (1.0, 1.0):
         logits = logits / temperature

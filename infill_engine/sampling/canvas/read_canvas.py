@@ -29,8 +29,8 @@ def _propose(
     is_open = step.canvas.state[span] == State.OPEN
     ids = np.where(is_open, step.predicted[span], step.canvas.ids[span])
     logprobs = np.where(is_open, step.predicted_logprob[span], step.canvas.logprob[span])
-    if model.info.delete_id is not None:
-        kept = (ids != model.info.delete_id) & (ids != model.info.expand_id)
+    if model.info.expand_id is not None:
+        kept = (ids != model.info.eos_id) & (ids != model.info.expand_id)
         ids, logprobs, is_open = ids[kept], logprobs[kept], is_open[kept]
     ends = np.flatnonzero(ids == model.info.eos_id)
     end = int(ends[0]) if len(ends) else len(ids)

@@ -1,10 +1,8 @@
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from infill_engine.engine.answer_cache import AnswerCache
-from infill_engine.models.kv_cache.prefix_cache import StreamCache, shared_length
 from infill_engine.types import Answer, Candidate, InfillRequest, Source
 
 SEEN = 0.1  # the least confidence at which candidates are shown
@@ -108,38 +106,3 @@ def test_the_newest_answer_is_typed_through_first() -> None:
     found = cache.get(InfillRequest("x = al", "\n"), SEEN)
     assert found is not None
     assert [candidate.text for candidate in found.candidates] == ["batross"]
-
-
-def ids(text: str) -> np.ndarray:
-    return np.array([ord(letter) for letter in text], dtype=np.int64)
-
-
-@pytest.mark.parametrize(
-    ("asked", "expected"), [("abcdef", ("one", 6)), ("abcxyz", ("one", 3)), ("qrs", ("two", 3)), ("zzz", (None, 0))]
-)
-def test_the_nearest_stream(asked: str, expected: tuple[str | None, int]) -> None:
-    cache = StreamCache[str](4)
-    cache.put(ids("abcdef"), "one")
-    cache.put(ids("qrstuv"), "two")
-    assert cache.nearest(ids(asked)) == expected
-
-
-def test_a_stream_replaces_the_one_it_continues() -> None:
-    cache = StreamCache[str](2)
-    cache.put(ids("other file"), "other")
-    for length in range(4, 9):
-        cache.put(ids("abcdefghi"[:length]), "typed")
-    assert cache.nearest(ids("other"))[0] == "other"
-
-
-def test_no_more_streams_are_kept_than_wanted() -> None:
-    for size in (1, 2):
-        cache = StreamCache[str](size)
-        for name in ("first", "second", "third"):
-            cache.put(ids(name), name)
-        assert [cache.nearest(ids(name))[0] for name in ("first", "second", "third")].count(None) == 3 - size
-
-
-@pytest.mark.parametrize(("one", "other", "length"), [("", "", 0), ("a", "", 0), ("ab", "abc", 2), ("abx", "aby", 2)])
-def test_shared_length(one: str, other: str, length: int) -> None:
-    assert shared_length(ids(one), ids(other)) == length

@@ -46,7 +46,7 @@ def masked_families(publish: Publish) -> Callable[[str], tuple[CanvasModel, nn.M
     def family(name: str) -> tuple[CanvasModel, nn.Module]:
         if name not in made:
             network = stock_network(PUBLISHED[name].stock)
-            made[name] = load_canvas_model(str(publish(name, network)), "cpu", ModelSettings(dtype="float32")), network
+            made[name] = load_canvas_model(str(publish(name, network)), "cpu", ModelSettings(dtype="fp32")), network
         return made[name]
 
     return family

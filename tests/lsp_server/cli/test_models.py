@@ -10,7 +10,6 @@ import pytest
 
 from bench.families import masked
 from bench.families.checks import MINIATURES
-from infill_engine.diagnostics import costs
 from infill_engine.models.canvas_loading import FAMILIES
 from infill_engine.models.checkpoint.user_data import STATE_DIR
 from infill_engine.models.published.catalogue import CATALOGUE
@@ -126,36 +125,13 @@ def test_a_config_does_not_steer_the_terminal(dream: Path, capsys: Said) -> None
     assert not {"\u001b", "\u0007", "\u009b"} & {*said.out, *said.err}
 
 
-def test_bench(dream: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(costs, "CONTEXTS", ((3, 1), (6, 2)))  # lines to read; the usual ones take seconds
-    found = as_json(capsys, "bench", str(dream), "--device", "cpu", "--precision", "int8")
-    assert found["family"] == "dream"
-    assert found["memory_bytes"] > 0
-    steps = [(cost["rows"], cost["slots"]) for cost in found["costs"] if cost["what"] == "step"]
-    assert steps == [(rows, slots) for rows in (1, 2, 4) for slots in (8, 16, 32)]
-    assert all(cost["ms"] > 0 for cost in found["costs"] if cost["what"] == "step")
-
-
-def test_bench_for_people(dream: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
-    measured = [costs.Cost("read cold", 12.34, tokens=480), costs.Cost("step", 5.67, rows=1, slots=8)]
-    monkeypatch.setattr(costs, "measure", lambda _model: iter(measured))
-    assert main(["models", "bench", str(dream), "--device", "cpu"]) == 0
-    said = capsys.readouterr().out
-    assert "read cold, 480 tokens: 12.3 ms" in said
-    assert "step, 1 rows of 8 slots: 5.7 ms" in said
-    assert "5.7" in said
-    assert "GB in use, steps not compiled" in said
-    assert "{" not in said
-
-
 def test_a_model_that_is_not_there(tmp_path: Path, capsys: Said) -> None:
     assert main(["models", "info", str(tmp_path / "nothing")]) == 2
     assert "no model at" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("what", ["info", "bench"])
-def test_a_server_is_no_model_of_this_machine(what: str, capsys: Said) -> None:
-    assert main(["models", what, "llama:http://localhost:1"]) == 2
+def test_a_server_is_no_model_of_this_machine(capsys: Said) -> None:
+    assert main(["models", "info", "llama:http://localhost:1"]) == 2
     said = capsys.readouterr().err
     assert "llama:http://localhost:1 is a server" in said
     assert "infill-ls doctor --model llama:http://localhost:1" in said

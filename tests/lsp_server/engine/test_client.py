@@ -12,7 +12,7 @@ from msgspec import structs
 
 from bench.families import masked
 from infill_engine.serving.protocol import CanvasPreview, State
-from infill_engine.settings import ModelSettings, WindowSettings
+from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import Answer, InfillRequest, ProjectText, Reason
 from lsp_server.engine import supervisor as worker_process
 from lsp_server.engine.client import EngineClient
@@ -245,13 +245,11 @@ def dream(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return masked.publish("dream", masked.stock_network("qwen2"), tmp_path_factory.mktemp("model") / "dream")
 
 
-@pytest.mark.parametrize("reuse", [False, True])
-async def test_what_a_user_chooses_reaches_the_model(reuse: bool, dream: Path) -> None:
-    """More text is asked for where it need not be computed in every step."""
+async def test_a_model_that_computes_the_context_in_every_step_asks_for_less_text(dream: Path) -> None:
     client = EngineClient(lambda _status: None, lambda _sentence: None)
-    await client.start(EngineChoice(str(dream), "cpu", Precision.FP32, reuse_context=reuse))
+    await client.start(EngineChoice(str(dream), "cpu", Precision.FP32))
     try:
         await until(client, State.READY)
-        assert (client.status.window == ModelSettings().window) is reuse
+        assert client.status.window == USUAL_WINDOW
     finally:
         await client.stop()

@@ -40,7 +40,6 @@ GOOD = [
     ({"excludes": ["*.sql", "!.npmrc"]}, ServerSettings(further_excludes=("*.sql", "!.npmrc"))),
     ({"model": " ./m ", "device": "cuda:1"}, ServerSettings(engine=EngineChoice("./m", "cuda:1"))),
     ({"precision": "int4"}, ServerSettings(engine=EngineChoice(precision=Precision.INT4))),
-    ({"reuseContext": True}, ServerSettings(engine=EngineChoice(reuse_context=True))),
     ({"apiKeyVariable": "TEAM_KEY"}, ServerSettings(engine=EngineChoice(key_variable="TEAM_KEY"))),
     ({"completionFallback": "auto"}, DEFAULTS),
     ({"completionFallback": "always"}, ServerSettings(completion_fallback=Fallback.ALWAYS)),

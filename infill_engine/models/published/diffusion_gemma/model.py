@@ -15,51 +15,39 @@ cost hardly more than one. Every layer keeps all keys, including layers with a s
 the mask and by what the decoder gets: the last `sliding_window` - 1 tokens there, and everything within the canvas. A
 prompt can therefore be cut back to its still valid part, whatever its length.
 
-There is no mask token. An open slot holds a random token, redrawn by the loop in every step (`Corruption.UNIFORM`). The
+There is no mask token. An open slot holds a random token, redrawn by the loop in every step (`Order.NOISE`). The
 model receives its prediction of the previous step as a mixture of embeddings (self-conditioning); fixed tokens are
 passed as themselves. The layers are the library's own, `transformers.models.diffusion_gemma`, without the image layers.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
 
 from infill_engine.budget.work import Job, OutOfTime, Phase, Work
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.base import (
     CanvasModel,
     Context,
-    Corruption,
+    Corruptor,
     Ints,
     ModelInfo,
+    Order,
     ProposedLength,
-    corruptor_of,
 )
-from infill_engine.models.canvas.canvas import Canvas, lay_out
+from infill_engine.models.canvas.canvas import Canvas
 from infill_engine.models.checkpoint import files as files
-from infill_engine.models.kv_cache.layers import COLUMN_BLOCK, LayerMemory, Remembered, rounded_up
-from infill_engine.models.kv_cache.prefix_cache import cut_in_blocks
 from infill_engine.models.published.diffusion_gemma.network import Network
 from infill_engine.models.published.diffusion_gemma.weights import load_network, text_of
-from infill_engine.models.published.kinds.length_prior import (
-    Floats,
-    confidence_of_rows,
-    lengths_up_to,
-    rank_lengths,
-    usual_confidence,
-)
-from infill_engine.models.published.kinds.prompts import PromptReader, seen_left
-from infill_engine.models.runtime.cuda_graphs import Compiler, Report, Tell
-from infill_engine.models.runtime.tensors import to_device
-from infill_engine.models.stock.decoder import joined_ends
+from infill_engine.models.published.kinds.length_probe import Floats, LengthProbe
+from infill_engine.models.published.kinds.prompts import PromptReader, cut_in_blocks
+from infill_engine.models.stock.decoder import LayerMemory, Remembered, joined_ends, to_device
 from infill_engine.models.stock.loader import Opened
 from infill_engine.models.tokenizer import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
@@ -73,9 +61,6 @@ FENCE = "\n```"
 CLAMPED = 8  # tokens of the right side on the canvas after each row
 MOST_SLOTS = 64
 KEPT_PROMPTS = 2  # these prompts are the largest of all families
-# Largest compiled step shapes: slots including the fixed tokens, and columns of the prompt.
-STEP_TOKENS, STEP_COLUMNS = (128, 256, 512), (512, 2048)
-SLOT_BLOCK = 16  # slots are rounded up to this, for few shapes and few kernels
 TEMPERATURES = (0.8, 0.4)  # of the first and the last step, unless generation_config.json sets them
 CERTAIN = -3e4  # logit of all other tokens for a fixed one; finite in half precision, too
 
@@ -84,13 +69,11 @@ CERTAIN = -3e4  # logit of all other tokens for a fixed one; finite in half prec
 class Prompt:
     """What `Context.state` holds here: the prompt as the decoder reads it, fresh for each request.
 
-    `layers` are padded to whole blocks. `seen` is the mask of their columns by kind of layer. `length` is in tokens;
-    `given` are the first tokens of the right side. `conditioning` [L, V] are the logits of the last step's prediction.
-    `confidence` is the model's confidence at each length.
+    `layers` are cut to their windows. `length` is in tokens; `given` are the first tokens of the right side.
+    `conditioning` [L, V] are the logits of the last step's prediction. `confidence` is the model's at each length.
     """
 
     layers: Sequence[LayerMemory]
-    seen: Mapping[str, Tensor]
     length: int
     given: Ints
     conditioning: Tensor | None = None
@@ -99,7 +82,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The columns of a canvas with the fixed tokens after each row: `ids`, `places` and `row` [L], -1 for padding.
+    """The columns of a canvas with the fixed tokens after each row: `ids`, `places` and `row` [L].
 
     `slots` [M] are the columns of the canvas's own slots.
     """
@@ -111,7 +94,7 @@ class Layout:
 
 
 class DiffusionGemmaModel:
-    """Implements `infill_engine.models.base.CanvasModel`, and ConditionsItself and CompilesSteps."""
+    """Implements `infill_engine.models.base.CanvasModel` and `ConditionsItself`."""
 
     def __init__(
         self,
@@ -141,51 +124,49 @@ class DiffusionGemmaModel:
         self._closing = [*text(FENCE), close]
         self.info = ModelInfo(
             "diffusion-gemma",
-            Corruption.UNIFORM,
             int(network.text.vocab_size),
             vocabulary.end,  # a slot not yet written
             vocabulary.end,
             most_slots,
+            order=Order.NOISE,
             copies_end=False,
             temperatures=temperatures,
             window=settings.window,
         )
         self._prompts = PromptReader(self._read, KEPT_PROMPTS)
+        self._probe = LengthProbe(most_slots, vocabulary.end, self._read_sides, self._first_prediction)
         self._probed: tuple[Ints, Floats] | None = None
 
     @torch.inference_mode()
     def encode(self, prefix: str, suffix: str) -> Job[Context]:
-        """Read the new part of the prompt, and probe the lengths if that is enabled and there is time."""
+        """Read the new part of the prompt and, if there is time, probe the lengths."""
         ids, given = self._tokens(prefix, suffix)
         layers, read = yield from self._prompts.layers_of(ids)
         prompt = self._prompt(layers, given)
         context = Context(prompt, read, len(ids))
-        if self._settings.probe_lengths:
-            text = np.concatenate([ids, given])
-            if self._probed is not None and np.array_equal(self._probed[0], text):
-                prompt.confidence = self._probed[1]
-            else:
-                with suppress(OutOfTime):
-                    yield Work(Phase.READ, self.step_size(context, self._lengths, 0))
-                    prompt.confidence = self._confidence(prompt)
-                    self._probed = text, prompt.confidence
+        text = np.concatenate([ids, given])
+        if self._probed is not None and np.array_equal(self._probed[0], text):
+            prompt.confidence = self._probed[1]
+        else:
+            with suppress(OutOfTime):
+                yield Work(Phase.READ, self.step_size(context, self._probe.lengths, 0))
+                prompt.confidence = self._probe.confidence(prompt)
+                self._probed = text, prompt.confidence
         return context
 
     def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:
-        confidence = context.state.confidence
-        gain = None if confidence is None else confidence - self._usual_confidence
-        return rank_lengths(self._lengths, kind, gain, limit)
+        return self._probe.propose(kind, context.state.confidence, limit)
 
     def step_size(self, context: Context, lengths: Sequence[int], number: int) -> int:  # noqa: ARG002
         return sum(lengths) + len(lengths) * len(context.state.given)
 
     @torch.inference_mode()
-    def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> Tensor:  # noqa: ARG002
+    def denoise(self, context: Context, canvas: Canvas, wanted: Ints) -> Tensor:
         prompt: Prompt = context.state
         layout = self._layout(prompt, canvas)
         row = self._tensor(layout.row)
         ids, places, own = self._tensor(layout.ids), self._tensor(layout.places), row[:, None] == row
-        states = self._network.states(ids, places, own, prompt.seen, prompt.layers, prompt.conditioning)
+        states = self._network.states(ids, places, own, prompt.layers, prompt.conditioning)
         logits = self._network.logits(states[self._tensor(layout.slots[wanted])])
         return joined_ends(logits, self.info.eos_id, self._ends)
 
@@ -199,24 +180,9 @@ class DiffusionGemmaModel:
         told[self._tensor(layout.slots[wanted])] = logits.to(told.dtype)
         prompt.conditioning = told
 
-    def compile_steps(self, compiler: Compiler, report: Report, tell: Tell) -> bool:
-        shapes = [(tokens, columns) for columns in STEP_COLUMNS for tokens in STEP_TOKENS]
-        return self._network.compile_steps(compiler, shapes, report, tell)
-
-    @cached_property
-    def _lengths(self) -> tuple[int, ...]:
-        return lengths_up_to(self.info.max_slots)
-
-    @cached_property
-    def _usual_confidence(self) -> Floats:
-        return usual_confidence(lambda prefix, suffix: self._confidence(self._read_sides(prefix, suffix)))
-
-    def _confidence(self, prompt: Prompt) -> Floats:
-        """Return the model's confidence in its first prediction of a row of each length."""
-        canvas = lay_out(self._lengths, self.info.mask_id)
-        corruptor_of(self.info, canvas.rows, prompt.length).fill(canvas)
-        logits = self.denoise(Context(prompt, 0, 0), HoleKind.LINE, canvas, np.arange(canvas.slots))
-        return confidence_of_rows(canvas, logits)
+    def _first_prediction(self, prompt: Prompt, canvas: Canvas) -> Tensor:
+        Corruptor(self.info, canvas.rows, prompt.length).fill(canvas)
+        return self.denoise(Context(prompt, 0, 0), canvas, np.arange(canvas.slots))
 
     def _read_sides(self, prefix: str, suffix: str) -> Prompt:
         ids, given = self._tokens(prefix, suffix)
@@ -236,33 +202,26 @@ class DiffusionGemmaModel:
         self._network.encoder(
             input_ids=self._tensor(ids)[None],
             position_ids=torch.arange(past, past + len(ids), device=self.device)[None],
-            attention_mask={kind: seen_left(past, len(ids), window).to(self.device) for kind, window in windows},
+            attention_mask={kind: _seen_left(past, len(ids), window).to(self.device) for kind, window in windows},
             past_key_values=memory,
         )
         return memory.layers
 
     def _prompt(self, layers: Sequence[LayerMemory], given: Ints) -> Prompt:
         """Return what the decoder reads of a prompt."""
-        length = layers[0][0].shape[2]
-        windows = self._network.windows
-        kept = {kind: length if window is None else min(length, window - 1) for kind, window in windows.items()}
-        columns = {kind: rounded_up(count, COLUMN_BLOCK) for kind, count in kept.items()}
+        length, windows = layers[0][0].shape[2], self._network.windows
+        firsts = [max(0, length + 1 - (windows[kind] or length + 1)) for kind in self._network.text.layer_types]
         read = [
-            (_columns(keys, kept[kind], columns[kind]), _columns(values, kept[kind], columns[kind]))
-            for kind, (keys, values) in zip(self._network.text.layer_types, layers, strict=True)
+            (keys[:, :, first:], values[:, :, first:]) for first, (keys, values) in zip(firsts, layers, strict=True)
         ]
-        seen = {kind: torch.arange(columns[kind], device=self.device) < count for kind, count in kept.items()}
-        return Prompt(read, seen, length, given)
+        return Prompt(read, length, given)
 
     def _layout(self, prompt: Prompt, canvas: Canvas) -> Layout:
         given = len(prompt.given)
-        used = canvas.slots + canvas.rows * given
-        width = rounded_up(used, SLOT_BLOCK)
+        row = np.repeat(np.arange(canvas.rows), canvas.lengths + given)
         slots = np.arange(canvas.slots) + canvas.row * given  # each row's slots, then its fixed tokens
-        ids, places = np.zeros(width, np.int64), np.zeros(width, np.int64)
-        row = np.full(width, -1)
-        row[:used] = np.repeat(np.arange(canvas.rows), canvas.lengths + given)
-        behind = np.setdiff1d(np.arange(used), slots)
+        behind = np.setdiff1d(np.arange(len(row)), slots)
+        ids, places = np.zeros_like(row), np.zeros_like(row)
         ids[slots], ids[behind] = canvas.ids, np.tile(prompt.given, canvas.rows)
         places[slots] = prompt.length + canvas.index
         places[behind] = prompt.length + (canvas.lengths[:, None] + np.arange(given)).ravel()
@@ -291,6 +250,11 @@ def _temperatures(folder: Path) -> tuple[float, float]:
     return first, last
 
 
-def _columns(values: Tensor, kept: int, columns: int) -> Tensor:
-    """Return the last `kept` of [1, H, T, hd], padded to `columns`."""
-    return pad(values[:, :, values.shape[2] - kept :], (0, 0, 0, columns - kept))
+def _seen_left(past: int, new: int, window: int | None) -> Tensor:
+    """Return the mask [1, 1, new, past + new] of the `new` tokens over all `past + new` tokens.
+
+    Each sees itself and those before it. A `window` limits that to so many tokens, itself included.
+    """
+    place, key = torch.arange(past, past + new)[:, None], torch.arange(past + new)
+    seen = key <= place
+    return (seen if window is None else seen & (key > place - window))[None, None]

@@ -1,16 +1,13 @@
-"""DiffusionGemma's network: the library's text encoder and decoder with shared weights, and steps compiled on CUDA."""
+"""DiffusionGemma's network: the library's text encoder and decoder with shared weights."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from infill_engine.models.kv_cache.layers import COLUMN_BLOCK, LayerMemory, layers_of, rounded_up, stacked
-from infill_engine.models.runtime.cuda_graphs import CompiledStep, Compiler, Report, Sizes, Tell
-
-T = TypeVar("T")
+from infill_engine.models.stock.decoder import LayerMemory
 
 
 @dataclass(slots=True)
@@ -44,9 +41,6 @@ class Network(nn.Module):
         self._shared = list(_common_modules(self.encoder, self.decoder))
         for borrower, _, name in self._shared:
             borrower._modules[name] = None
-        memory = [axes for kind in self.windows for axes in (kind, f"- - - {kind} -")]
-        step = ["- tokens", "- tokens", "tokens tokens", "- tokens -", "-"]
-        self._step = CompiledStep(self._compute, [*step, *memory], ["- tokens -"])
 
     def share(self) -> None:
         for borrower, owner, name in self._shared:
@@ -68,61 +62,25 @@ class Network(nn.Module):
         ids: Tensor,
         places: Tensor,
         own: Tensor,
-        seen: Mapping[str, Tensor],
         layers: Sequence[LayerMemory],
         told: Tensor | None,
     ) -> Tensor:
         """Return final states [T, D] of canvas tokens `ids` [T] at `places` [T], after a prompt's keys and values.
 
-        `own` [T, T] is the mask among the canvas tokens, `seen` the mask of the prompt's columns by kind of layer.
-        `told` [T, V] are the logits of the previous step, or None in the first one.
+        `own` [T, T] is the mask among the canvas tokens, which see all of the prompt. `told` [T, V] are the logits of
+        the previous step, or None in the first one.
         """
-        canvas = ids[None], places[None], own
-        if self._step.ready:
-            shape = 1, len(ids), self.text.vocab_size
-            logits = torch.zeros(shape, dtype=self.dtype, device=ids.device) if told is None else told[None]
-            is_told = torch.full((1,), told is not None, device=ids.device)
-            memory = [each for kind in self.windows for each in (seen[kind], stacked(self._of_kind(kind, layers)))]
-            if found := self._step(*canvas, logits, is_told, *memory):
-                return found[0][0]
-        return self._decoded(*canvas, seen, layers, None if told is None else told[None])[0]
-
-    @property
-    def compiled_runs(self) -> int:
-        """The number of steps run by compiled code."""
-        return self._step.runs
-
-    def compile_steps(self, compiler: Compiler, shapes: Sequence[tuple[int, int]], report: Report, tell: Tell) -> bool:
-        """Compile steps for these numbers of canvas tokens and prompt columns. See `CompilesSteps`.
-
-        Experts with packed weights run one after another, as the tokens choose them, which no graph can do.
-        """
-        if self.decoder.config._experts_implementation == "eager":
-            return False
-
-        def example(sizes: Sizes) -> list[Tensor]:
-            on = self.decoder.embed_tokens.weight.device
-            tokens = sizes["tokens"]
-            ids = torch.zeros(1, tokens, dtype=torch.int64, device=on)
-            own = torch.ones(tokens, tokens, dtype=torch.bool, device=on)
-            logits = torch.zeros(1, tokens, self.text.vocab_size, dtype=self.dtype, device=on)
-            inputs = [ids, ids.clone(), own, logits, torch.ones(1, dtype=torch.bool, device=on)]
-            for kind in self.windows:
-                numbers = self._of_kind(kind, range(len(self.text.layer_types)))
-                layer = self.text.per_layer_config[numbers[0]]
-                shape = 2 * len(numbers), 1, layer.num_key_value_heads, sizes[kind], layer.head_dim
-                inputs += [
-                    torch.ones(sizes[kind], dtype=torch.bool, device=on),
-                    torch.zeros(shape, dtype=self.dtype, device=on),
-                ]
-            return inputs
-
-        def columns(most: int) -> Sizes:
-            return {kind: min(most, rounded_up(window or most, COLUMN_BLOCK)) for kind, window in self.windows.items()}
-
-        every = [{"tokens": tokens, **columns(most)} for tokens, most in shapes]
-        self._step.prepare(compiler, every, example, report, tell)
-        return self._step.ready
+        widths = {kind: keys.shape[2] for kind, (keys, _) in zip(self.text.layer_types, layers, strict=True)}
+        states: Tensor = self.decoder(
+            decoder_input_ids=ids[None],
+            decoder_position_ids=places[None],
+            decoder_attention_mask={
+                kind: torch.cat([own.new_ones(len(own), width), own], 1)[None, None] for kind, width in widths.items()
+            },
+            self_conditioning_logits=None if told is None else told[None],
+            past_key_values=_Read([_Layer(keys, values) for keys, values in layers]),
+        ).last_hidden_state[0]
+        return states
 
     def logits(self, states: Tensor) -> Tensor:
         """Return float32 logits [..., V] of states [..., D]."""
@@ -130,44 +88,6 @@ class Network(nn.Module):
         logits: Tensor = nn.functional.linear(states, self.decoder.embed_tokens.weight).float()
         capped: Tensor = torch.tanh(logits / cap) * cap
         return capped
-
-    def _compute(
-        self, ids: Tensor, places: Tensor, own: Tensor, told: Tensor, is_told: Tensor, *memory: Tensor
-    ) -> tuple[Tensor]:
-        """Compute `states` from tensors only. `memory` holds, per kind of layer, the mask and all keys and values.
-
-        `is_told` [1] is whether there was a previous step.
-        """
-        seen = dict(zip(self.windows, memory[0::2], strict=True))
-        kept = {kind: iter(layers_of(each)) for kind, each in zip(self.windows, memory[1::2], strict=True)}
-        layers = [next(kept[kind]) for kind in self.text.layer_types]
-        return (self._decoded(ids, places, own, seen, layers, told, is_told),)
-
-    def _decoded(
-        self,
-        ids: Tensor,
-        places: Tensor,
-        own: Tensor,
-        seen: Mapping[str, Tensor],
-        layers: Sequence[LayerMemory],
-        told: Tensor | None,
-        is_told: Tensor | None = None,
-    ) -> Tensor:
-        states: Tensor = self.decoder(
-            decoder_input_ids=ids,
-            decoder_position_ids=places,
-            decoder_attention_mask={
-                kind: torch.cat([columns.expand(len(own), -1), own], 1)[None, None] for kind, columns in seen.items()
-            },
-            self_conditioning_logits=told,
-            self_conditioning_mask=is_told,
-            past_key_values=_Read([_Layer(keys, values) for keys, values in layers]),
-        ).last_hidden_state
-        return states
-
-    def _of_kind(self, kind: str, layers: Sequence[T]) -> list[T]:
-        """Return the items of `layers` (one per layer of the network) that are of one kind."""
-        return [layer for own, layer in zip(self.text.layer_types, layers, strict=True) if own == kind]
 
 
 def _common_modules(one: nn.Module, other: nn.Module) -> Iterator[tuple[nn.Module, nn.Module, str]]:

@@ -8,8 +8,7 @@ says so. Candidates are rows of one batch that differ by branch or by sampling, 
 
 The keys and values of the unchanged part of the prompt are kept across keystrokes. If the suffix comes first (SPM),
 that is everything except the last tokens. If the prefix comes first (PSM), the middle begins with the cursor's line,
-and the prompt stays reusable as long as the user types on that line. A family is a `Recipe`; all of them are in
-`infill_engine.models.published.fim`.
+and the prompt stays reusable as long as the user types on that line.
 """
 
 from collections.abc import Sequence
@@ -20,39 +19,11 @@ import torch
 from torch import Tensor
 
 from infill_engine.budget.work import Job
-from infill_engine.models.base import (
-    Context,
-    Corruption,
-    Ints,
-    ModelInfo,
-    Order,
-    ProposedLength,
-)
+from infill_engine.models.base import Context, Ints
 from infill_engine.models.canvas.canvas import Canvas
-from infill_engine.models.checkpoint.files import require_no_code
-from infill_engine.models.kv_cache.layers import COLUMN_BLOCK, LayerMemory, Placed, Remembered, rounded_up
-from infill_engine.models.published.fim_tokens import FimTokens
-from infill_engine.models.published.kinds.prompts import PromptReader, other_ends, prompt_of, seen_left
-from infill_engine.models.runtime.cuda_graphs import Compiler, Report, Tell, shapes_of
-from infill_engine.models.runtime.tensors import to_device
-from infill_engine.models.stock.decoder import Backbone, joined_ends
-from infill_engine.models.stock.loader import Opened, Stock, load_backbone
-from infill_engine.models.tokenizer import TokenizerVocabulary
-from infill_engine.settings import ModelSettings
-from infill_engine.types import HoleKind
-
-MOST_SLOTS = 128
-# Largest compiled step shapes: rows, tokens per row, and columns of prompt plus row. A keystroke is one row.
-STEP_ROWS, STEP_TOKENS, STEP_COLUMNS = (1, 8), (16,), (512, 1536)
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """The prompt format of one family, its possible model types in config.json, and the network it runs on."""
-
-    fim: FimTokens
-    model_types: tuple[str, ...]
-    stock: Stock
+from infill_engine.models.published.kinds.prompted import PromptedModel
+from infill_engine.models.published.kinds.prompts import prompt_of
+from infill_engine.models.stock.decoder import LayerMemory, Placed
 
 
 @dataclass(slots=True)
@@ -72,60 +43,20 @@ class Prompt:
     counts: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
 
-class AutoregressiveModel:
-    """Implements `infill_engine.models.base.CanvasModel` for whatever a `Recipe` describes."""
-
-    def __init__(
-        self,
-        recipe: Recipe,
-        backbone: Backbone,
-        vocabulary: TokenizerVocabulary,
-        settings: ModelSettings,
-    ) -> None:
-        self.vocabulary = vocabulary
-        self.device = backbone.device
-        self._recipe = recipe
-        self._backbone = backbone
-        self._tensor = to_device(backbone.device)
-        self._settings = settings
-        fim = recipe.fim
-        vocabulary.need(*fim.tokens)
-        vocabulary.ended_by(fim.end)
-        self._ends = other_ends(fim, vocabulary)
-        self.info = ModelInfo(
-            fim.name,
-            Corruption.MASK,
-            backbone.vocabulary,
-            vocabulary.end,  # an open slot's token is never read
-            vocabulary.end,
-            MOST_SLOTS,
-            order=Order.LEFT_TO_RIGHT,
-            window=settings.window,
-        )
-        self._prompts = PromptReader(self._read)
-
-    @classmethod
-    def load(cls, recipe: Recipe, opened: Opened) -> "AutoregressiveModel":
-        """Load a checkpoint of the described family. Raises ModelError."""
-        opened.vocabulary.need(*recipe.fim.tokens, recipe.fim.end)
-        require_no_code(opened.checkpoint.config, opened.checkpoint.folder)
-        return cls(recipe, load_backbone(opened, recipe.stock), opened.vocabulary, opened.settings)
+class AutoregressiveModel(PromptedModel):
+    """Implements `infill_engine.models.base.CanvasModel`."""
 
     @torch.inference_mode()
     def encode(self, prefix: str, suffix: str) -> Job[Context]:
-        ids = prompt_of(self._recipe.fim, self.vocabulary, self._settings, prefix, suffix)
+        ids = prompt_of(self._fim, self.vocabulary, self._settings, prefix, suffix)
         layers, read = yield from self._prompts.layers_of(ids[:-1])
         return Context(Prompt(layers, int(ids[-1]), len(ids) - 1), read, len(ids))
-
-    def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:  # noqa: ARG002
-        """Propose the maximum number of slots: a row ends by itself."""
-        return [ProposedLength(self.info.max_slots, 0.0)]
 
     def step_size(self, context: Context, lengths: Sequence[int], number: int) -> int:  # noqa: ARG002
         return len(lengths)
 
     @torch.inference_mode()
-    def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> Tensor:  # noqa: ARG002
+    def denoise(self, context: Context, canvas: Canvas, wanted: Ints) -> Tensor:
         prompt: Prompt = context.state
         rows, tokens = canvas.rows, self._row_tokens(prompt, canvas)
         memory = self._memory(prompt, tokens)
@@ -147,18 +78,7 @@ class AutoregressiveModel:
         chosen = states[
             self._tensor(canvas.row[wanted]), self._tensor(canvas.index[wanted] - start[canvas.row[wanted]])
         ]
-        return joined_ends(self._backbone.logits(chosen), self.info.eos_id, self._ends)
-
-    def compile_steps(self, compiler: Compiler, report: Report, tell: Tell) -> bool:
-        shapes = shapes_of(rows=STEP_ROWS, tokens=STEP_TOKENS, columns=STEP_COLUMNS)
-        return self._backbone.compile_steps(compiler, [], shapes, report, tell)
-
-    def _read(self, layers: list[LayerMemory], ids: Ints) -> list[LayerMemory]:
-        memory, past = Remembered(layers), layers[0][0].shape[2] if layers else 0
-        places = torch.arange(past, past + len(ids), device=self.device)
-        visible = seen_left(past, len(ids)).to(self.device)
-        self._backbone.states(self._tensor(ids)[None], places[None], visible, memory)
-        return memory.layers
+        return self._logits(chosen)
 
     def _row_tokens(self, prompt: Prompt, canvas: Canvas) -> Ints:
         """Return each row's tokens from the prompt's last on, [N, L]. Slot i's token is what slot i + 1 depends on."""
@@ -175,9 +95,16 @@ class AutoregressiveModel:
             prompt.counts = np.minimum(prompt.counts, same)
             return prompt.rows
         rows, width = tokens.shape
-        columns = rounded_up(prompt.length + width + 1, COLUMN_BLOCK)
-        memory = Placed(self._backbone.empty_memory(rows, columns))
-        for (keys, values), (own_keys, own_values) in zip(prompt.layers, memory.layers, strict=True):
-            own_keys[:, :, : prompt.length], own_values[:, :, : prompt.length] = keys, values
+        columns = prompt.length + width + 1
+        memory = Placed(
+            [(_spread(keys, rows, columns), _spread(values, rows, columns)) for keys, values in prompt.layers]
+        )
         prompt.rows, prompt.counts = memory, np.zeros(rows, np.int64)
         return memory
+
+
+def _spread(values: Tensor, rows: int, columns: int) -> Tensor:
+    """Return [1, H, T, hd] in the first of `columns` of each row, [rows, H, columns, hd]."""
+    spread = values.new_zeros(rows, values.shape[1], columns, values.shape[3])
+    spread[:, :, : values.shape[2]] = values
+    return spread

@@ -1,19 +1,12 @@
 """Shared code of masked-diffusion models with full bidirectional attention on a stock backbone.
 
-    [prefix | suffix | … padding …][ left neighbour | canvas row | … padding … ]      one line of the batch per row
-     the context, in whole blocks    the tail: what changes from step to step
+    prefix | canvas row | suffix | … padding …       one line of the batch per row
 
-Attention depends on a token's position, not on its column, so the columns are arranged for efficient computation. The
-context columns are the same for every row. The tail, a row's slots and the token left of the hole, comes last and can
-be computed alone. Rows of different length are padded, the padding is masked, and a suffix is positioned right after
-its own row's last slot.
+Every step computes both sides and all rows, and so does the length probe at every keystroke. Nothing is kept between
+them, because every state depends on every slot. Rows of different length are padded at their end, and the padding is
+masked.
 
-By default this is exact: every step computes context and tail, and so does the length probe at every keystroke. With
-`ModelSettings.reuse_context` the context is read once, shared by all rows and kept across keystrokes, and steps compute
-little more than their slots. This is approximate, see `dual_cache`: answers then depend slightly on what was
-typed since the context was last read as a whole.
-
-A family is a `Description`: its file contains facts only. Logits for a slot are read at its own column or, with
+A family is a `Description`: its file contains facts only. Logits for a slot are read at its own position or, with
 `Shift.RIGHT`, at the one before it. A wrong shift raises no error, so every family's test shows that the other one
 fails.
 """
@@ -21,39 +14,24 @@ fails.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cached_property
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from infill_engine.budget.work import Job, Phase, Work, finished
+from infill_engine.budget.work import Job, Phase, Work
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models.base import Context, Corruption, Ints, ModelInfo, ProposedLength
-from infill_engine.models.canvas.canvas import Canvas, lay_out
+from infill_engine.models.base import Context, Ints, ModelInfo, ProposedLength
+from infill_engine.models.canvas.canvas import Canvas
 from infill_engine.models.checkpoint.files import REMEDY
-from infill_engine.models.kv_cache.layers import COLUMN_BLOCK, SLOT_BLOCK, rounded_up
-from infill_engine.models.kv_cache.prefix_cache import cut_in_blocks
-from infill_engine.models.published.kinds.dual_cache import DualCache, Kept
-from infill_engine.models.published.kinds.length_prior import (
-    Floats,
-    confidence_of_rows,
-    lengths_up_to,
-    rank_lengths,
-    usual_confidence,
-)
-from infill_engine.models.runtime.cuda_graphs import Compiler, Report, Tell, positions, shapes_of
-from infill_engine.models.runtime.tensors import to_device
-from infill_engine.models.stock.decoder import Backbone, joined_ends
+from infill_engine.models.published.kinds.length_probe import Floats, LengthProbe
+from infill_engine.models.stock.decoder import Backbone, joined_ends, to_device
 from infill_engine.models.stock.loader import Opened, Stock, load_backbone
 from infill_engine.models.tokenizer import TokenizerVocabulary
 from infill_engine.settings import USUAL_WINDOW, ModelSettings
 from infill_engine.types import HoleKind
 
-# Shapes that steps are compiled for. If a step also computes the context: rows and all columns of each. If the context
-# is kept: the slots of all rows with their edges, and the context's columns. Larger shapes are compute-bound.
-WHOLE_ROWS, WHOLE_TOKENS, WHOLE_MOST = (1, 4, 7), (256, 512), 2048
-STEP_TOKENS, STEP_COLUMNS = (128, 256, 512), (512, 2048)
+MOST_SLOTS = 64
 
 
 class Shift(StrEnum):
@@ -68,8 +46,8 @@ class Description:
     """The facts about one family.
 
     `mask` and `end` are token names; `ends` are further tokens that end a text. `begin` and `close`, if given, precede
-    the prefix and follow the suffix. `expand` is the token that splits one slot into two. With `deletes`, the end token
-    removes its slot.
+    the prefix and follow the suffix. `expand` is the token that splits one slot into two. Where there is one, the end
+    token removes its slot.
     """
 
     name: str
@@ -81,32 +59,15 @@ class Description:
     begin: str = ""
     close: str = ""
     expand: str = ""
-    deletes: bool = False
-    max_slots: int = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """What `Context.state` holds here: the tokens of both sides and what was computed from them.
-
-    `confidence` [len(LENGTHS)] is the model's confidence at each length, or None. `kept` is the cached computation of
-    the sides, or None if every step computes them.
-    """
+    """What `Context.state` holds here: the tokens of both sides, and the model's `confidence` at each length."""
 
     prefix: Ints
     suffix: Ints
     confidence: Floats | None = None
-    kept: Kept | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """The columns of a batch of N rows: tokens `ids`, their `places`, and which are `seen`, [N, F+T]; F is `fixed`."""
-
-    ids: Tensor
-    places: Tensor
-    seen: Tensor
-    fixed: int
 
 
 class BidirectionalModel:
@@ -126,22 +87,20 @@ class BidirectionalModel:
         self._ends = [token for name in description.ends if (token := vocabulary.id_of(name)) is not None]
         self._before = vocabulary.need(description.begin) if description.begin else []
         self._behind = vocabulary.need(description.close) if description.close else []
-        self._anchored = description.shift is Shift.RIGHT
+        self._shift = int(description.shift is Shift.RIGHT)
         self.info = ModelInfo(
             description.name,
-            Corruption.MASK,
             backbone.vocabulary,
             mask,
             vocabulary.end,
-            description.max_slots,
+            MOST_SLOTS,
             copies_end=False,
             expand_id=vocabulary.need(description.expand)[0] if description.expand else None,
-            delete_id=vocabulary.end if description.deletes else None,
-            # If every step computes the whole context, a CPU has no time for a larger one.
-            window=USUAL_WINDOW if backbone.device == "cpu" and not settings.reuse_context else settings.window,
+            # Every step computes the whole context, and a CPU has no time for a larger one.
+            window=USUAL_WINDOW if backbone.device == "cpu" else settings.window,
         )
+        self._probe = LengthProbe(MOST_SLOTS, mask, self._sides, self._logits)
         self._last: Sides | None = None
-        self._dual = DualCache(backbone, mask, int(self._anchored))
 
     @classmethod
     def load(cls, description: Description, opened: Opened) -> "BidirectionalModel":
@@ -157,113 +116,51 @@ class BidirectionalModel:
 
     @torch.inference_mode()
     def encode(self, prefix: str, suffix: str) -> Job[Context]:
-        """Tokenise both sides, read them if they are kept, and probe the lengths if enabled.
-
-        Each is one pass.
-        """
+        """Tokenise both sides and probe the lengths in one pass."""
         sides = self._sides(prefix, suffix)
-        tokens, last, computed = len(sides.prefix) + len(sides.suffix), self._last, 0
+        tokens, last = len(sides.prefix) + len(sides.suffix), self._last
         if last and np.array_equal(last.prefix, sides.prefix) and np.array_equal(last.suffix, sides.suffix):
             return Context(last, 0, tokens)
-        if self._settings.reuse_context:
-            sides, computed = yield from self._read(sides)
-        if self._settings.probe_lengths:
-            positions = self._positions(sides, self._lengths)
-            yield Work(Phase.READ, positions)
-            sides = replace(sides, confidence=self._confidence(sides))
-            computed += positions if sides.kept else tokens
-        self._last = sides
-        return Context(sides, computed, tokens)
+        yield Work(Phase.READ, _positions(tokens, self._probe.lengths))
+        self._last = replace(sides, confidence=self._probe.confidence(sides))
+        return Context(self._last, tokens, tokens)
 
     def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:
-        confidence = context.state.confidence
-        gain = None if confidence is None else confidence - self._usual_confidence
-        return rank_lengths(self._lengths, kind, gain, limit)
+        return self._probe.propose(kind, context.state.confidence, limit)
 
     def step_size(self, context: Context, lengths: Sequence[int], number: int) -> int:  # noqa: ARG002
-        return self._positions(context.state, lengths)
+        return _positions(context.tokens, lengths)
 
     @torch.inference_mode()
-    def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> Tensor:  # noqa: ARG002
-        sides: Sides = context.state
-        if sides.kept:
-            return self._logits(self._dual.rows(sides.kept, canvas)[self._tensor(wanted)])
-        states = self._tail_states(self._layout(sides, canvas))
-        # Slot i is read at column i of the tail: its own if there is no left neighbour, otherwise the one before it.
-        return self._logits(states[self._tensor(canvas.row[wanted]), self._tensor(canvas.index[wanted])])
+    def denoise(self, context: Context, canvas: Canvas, wanted: Ints) -> Tensor:
+        return self._logits(context.state, canvas, wanted)
 
-    def compile_steps(self, compiler: Compiler, report: Report, tell: Tell) -> bool:
-        whole = [shape for shape in shapes_of(rows=WHOLE_ROWS, tokens=WHOLE_TOKENS) if positions(shape) <= WHOLE_MOST]
-        behind = shapes_of(rows=(1,), tokens=STEP_TOKENS, columns=STEP_COLUMNS)
-        kept = self._settings.reuse_context
-        return self._backbone.compile_steps(compiler, [] if kept else whole, behind if kept else [], report, tell)
-
-    @cached_property
-    def _lengths(self) -> tuple[int, ...]:
-        return lengths_up_to(self.info.max_slots)
-
-    @cached_property
-    def _usual_confidence(self) -> Floats:
-        def confidence(prefix: str, suffix: str) -> Floats:
-            sides = self._sides(prefix, suffix)
-            return self._confidence(finished(self._read(sides))[0] if self._settings.reuse_context else sides)
-
-        return usual_confidence(confidence)
-
-    @torch.inference_mode()
-    def _confidence(self, sides: Sides) -> Floats:
-        """Return the mean log-probability of the best token of an all-open row, for each length."""
-        canvas = lay_out(self._lengths, self.info.mask_id)
-        logits = self.denoise(Context(sides, 0, 0), HoleKind.LINE, canvas, np.arange(canvas.slots))
-        return confidence_of_rows(canvas, logits)
-
-    @torch.inference_mode()
-    def _read(self, sides: Sides) -> Job[tuple[Sides, int]]:
-        kept, computed = yield from self._dual.read(sides.prefix, sides.suffix)
-        return replace(sides, kept=kept), computed
-
-    def _logits(self, states: Tensor) -> Tensor:
-        return joined_ends(self._backbone.logits(states), self.info.eos_id, self._ends)
+    def _logits(self, sides: Sides, canvas: Canvas, wanted: Ints | None = None) -> Tensor:
+        """Return logits [W, V] of the slots `wanted`, or of all slots of the canvas."""
+        left, right = len(sides.prefix), len(sides.suffix)
+        ends = left + canvas.lengths[:, None]  # [N, 1]
+        places = np.tile(np.arange(int(ends.max()) + right), (canvas.rows, 1))
+        ids = np.full(places.shape, self.info.mask_id)
+        ids[:, :left] = sides.prefix
+        ids[canvas.row, left + canvas.index] = canvas.ids
+        ids[np.arange(canvas.rows)[:, None], ends + np.arange(right)] = sides.suffix
+        seen = self._tensor(places < ends + right)[:, None, None, :].expand(-1, 1, places.shape[1], -1)
+        states = self._backbone.states(self._tensor(ids), self._tensor(places), seen)
+        rows, columns = canvas.row, left + canvas.index - self._shift
+        if wanted is not None:
+            rows, columns = rows[wanted], columns[wanted]
+        logits = self._backbone.logits(states[self._tensor(rows), self._tensor(columns)])
+        return joined_ends(logits, self.info.eos_id, self._ends)
 
     def _sides(self, prefix: str, suffix: str) -> Sides:
-        before, most = self.vocabulary.encode(prefix.replace("\r\n", "\n")), self._settings.prefix_tokens
-        before = cut_in_blocks(before, most).tolist() if self._settings.reuse_context else before[-most:]
+        before = self.vocabulary.encode(prefix.replace("\r\n", "\n"))[-self._settings.prefix_tokens :]
         behind = self.vocabulary.encode(suffix.replace("\r\n", "\n"))[: self._settings.suffix_tokens]
         before = [*self._before, *before]
-        if self._anchored and not before:
+        if self._shift and not before:
             before = [self.info.eos_id]  # texts are separated by this token in training, so it also starts one
         return Sides(np.array(before, np.int64), np.array([*behind, *self._behind], np.int64))
 
-    def _tail(self, slots: int) -> int:
-        return rounded_up(slots, SLOT_BLOCK) + self._anchored
 
-    def _positions(self, sides: Sides, lengths: Sequence[int]) -> int:
-        """Return how many positions a step computes."""
-        if sides.kept:
-            return self._dual.positions(sides.kept, lengths)
-        context = len(sides.prefix) - self._anchored + len(sides.suffix)
-        return len(lengths) * (rounded_up(context, COLUMN_BLOCK) + self._tail(max(lengths, default=1)))
-
-    def _layout(self, sides: Sides, canvas: Canvas) -> Layout:
-        rows, anchor = canvas.rows, int(self._anchored)
-        own, left, right = len(sides.prefix) - anchor, len(sides.prefix), len(sides.suffix)
-        fixed = rounded_up(own + right, COLUMN_BLOCK)
-        width = fixed + self._tail(int(canvas.lengths.max()))
-        ids = np.full((rows, width), self.info.mask_id, np.int64)
-        places = np.zeros((rows, width), np.int64)
-        seen = np.zeros((rows, width), bool)
-        ids[:, :own], places[:, :own] = sides.prefix[:own], np.arange(own)
-        ids[:, own : own + right] = sides.suffix
-        places[:, own : own + right] = left + canvas.lengths[:, None] + np.arange(right)
-        seen[:, : own + right] = True
-        if anchor:
-            ids[:, fixed], places[:, fixed], seen[:, fixed] = sides.prefix[-1], own, True
-        column = fixed + anchor + canvas.index
-        ids[canvas.row, column], places[canvas.row, column] = canvas.ids, left + canvas.index
-        seen[canvas.row, column] = True
-        return Layout(self._tensor(ids), self._tensor(places), self._tensor(seen), fixed)
-
-    def _tail_states(self, layout: Layout) -> Tensor:
-        """Return states [N, T, D] of the tail's columns."""
-        visible = layout.seen[:, None, None, :].expand(-1, 1, layout.ids.shape[1], -1)
-        return self._backbone.states(layout.ids, layout.places, visible)[:, layout.fixed :]
+def _positions(context: int, lengths: Sequence[int]) -> int:
+    """Return how many positions a step over rows of these lengths computes, `context` tokens in each."""
+    return len(lengths) * (context + max(lengths, default=1))

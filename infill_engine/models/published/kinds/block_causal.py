@@ -19,21 +19,11 @@ import torch
 from torch import Tensor
 
 from infill_engine.budget.work import Job
-from infill_engine.models.base import Context, Corruption, Ints, ModelInfo, Order, ProposedLength
+from infill_engine.models.base import Context, Ints
 from infill_engine.models.canvas.canvas import Canvas
-from infill_engine.models.kv_cache.layers import LayerMemory, Remembered
-from infill_engine.models.published.fim_tokens import FimTokens
-from infill_engine.models.published.kinds.autoregressive import MOST_SLOTS
-from infill_engine.models.published.kinds.prompts import PromptReader, other_ends, prompt_of
-from infill_engine.models.runtime.cuda_graphs import Compiler, Report, Tell, shapes_of
-from infill_engine.models.runtime.tensors import to_device
-from infill_engine.models.stock.decoder import Backbone, joined_ends
-from infill_engine.models.tokenizer import TokenizerVocabulary
-from infill_engine.settings import ModelSettings
-from infill_engine.types import HoleKind
-
-# Largest compiled step shapes: columns of all rows, and columns of the prompt.
-STEP_TOKENS, STEP_COLUMNS = (128, 256), (512, 1536)
+from infill_engine.models.published.kinds.prompted import PromptedModel
+from infill_engine.models.published.kinds.prompts import prompt_of
+from infill_engine.models.stock.decoder import LayerMemory, Remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,39 +35,8 @@ class Prompt:
     rest: Ints
 
 
-class BlockCausalModel:
-    """Implements `infill_engine.models.base.CanvasModel` for a network that writes blocks of `block` tokens."""
-
-    def __init__(
-        self,
-        fim: FimTokens,
-        backbone: Backbone,
-        vocabulary: TokenizerVocabulary,
-        settings: ModelSettings,
-        mask: int,
-        block: int,
-    ) -> None:
-        self.vocabulary = vocabulary
-        self.device = backbone.device
-        self._fim = fim
-        self._backbone = backbone
-        self._tensor = to_device(backbone.device)
-        self._settings = settings
-        self._block = block
-        vocabulary.need(*fim.tokens)
-        vocabulary.ended_by(fim.end)
-        self.info = ModelInfo(
-            fim.name,
-            Corruption.MASK,
-            backbone.vocabulary,
-            mask,
-            vocabulary.end,
-            MOST_SLOTS,
-            order=Order.LEFT_TO_RIGHT,
-            window=settings.window,
-        )
-        self._ends = other_ends(fim, vocabulary)
-        self._prompts = PromptReader(self._read, block=block)
+class BlockCausalModel(PromptedModel):
+    """Implements `infill_engine.models.base.CanvasModel` for a network that writes blocks of tokens."""
 
     @torch.inference_mode()
     def encode(self, prefix: str, suffix: str) -> Job[Context]:
@@ -86,16 +45,12 @@ class BlockCausalModel:
         layers, read = yield from self._prompts.layers_of(ids[:whole])
         return Context(Prompt(layers, whole, ids[whole:]), read, len(ids))
 
-    def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:  # noqa: ARG002
-        """Propose the maximum number of slots: a row ends by itself."""
-        return [ProposedLength(self.info.max_slots, 0.0)]
-
     def step_size(self, context: Context, lengths: Sequence[int], number: int) -> int:
         rest = len(context.state.rest)
         return sum(self._up_to_block(rest + min(length, number + 1)) for length in lengths)
 
     @torch.inference_mode()
-    def denoise(self, context: Context, kind: HoleKind, canvas: Canvas, wanted: Ints) -> Tensor:  # noqa: ARG002
+    def denoise(self, context: Context, canvas: Canvas, wanted: Ints) -> Tensor:
         prompt: Prompt = context.state
         rest = len(prompt.rest)
         parts: list[Ints] = []
@@ -121,20 +76,7 @@ class BlockCausalModel:
             Remembered(prompt.layers),
         )[0]
         chosen = states[self._tensor(starts[canvas.row[wanted]] + canvas.index[wanted])]
-        return joined_ends(self._backbone.logits(chosen), self.info.eos_id, self._ends)
-
-    def compile_steps(self, compiler: Compiler, report: Report, tell: Tell) -> bool:
-        shapes = shapes_of(rows=(1,), tokens=STEP_TOKENS, columns=STEP_COLUMNS)
-        return self._backbone.compile_steps(compiler, [], shapes, report, tell)
-
-    def _read(self, layers: list[LayerMemory], ids: Ints) -> list[LayerMemory]:
-        memory, past = Remembered(layers), layers[0][0].shape[2] if layers else 0
-        places = np.arange(past, past + len(ids))
-        visible = np.arange(past + len(ids)) // self._block <= places[:, None] // self._block
-        self._backbone.states(
-            self._tensor(ids)[None], self._tensor(places)[None], self._tensor(visible)[None, None], memory
-        )
-        return memory.layers
+        return self._logits(chosen)
 
     def _up_to_block(self, columns: int) -> int:
         return -(-columns // self._block) * self._block

@@ -27,7 +27,7 @@ from bench.families.diffusion_gemma import (
 from infill_engine import Deadline, Engine, InfillRequest, load_engine
 from infill_engine.budget.work import Costs, OutOfTime, finished
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models.base import Context, corruptor_of
+from infill_engine.models.base import Context, Corruptor
 from infill_engine.models.canvas.canvas import Canvas, State, lay_out
 from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.published.diffusion_gemma.model import DiffusionGemmaModel
@@ -36,14 +36,13 @@ from infill_engine.sampling.canvas.denoise import Row, Step, Task, denoise
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind
 
-EXACT = ModelSettings(dtype="float32")
-UNPROBED = replace(EXACT, probe_lengths=False)
+EXACT = ModelSettings(dtype="fp32")
 SOME_PAIRS = PAIRS[::5]
 TEXT = ("x = [1:", ":2]\nfor i in range(10):\n")
 LINE = Hole(HoleKind.LINE)
 
 
-def loaded(folder: Path, settings: ModelSettings = UNPROBED) -> DiffusionGemmaModel:
+def loaded(folder: Path, settings: ModelSettings = EXACT) -> DiffusionGemmaModel:
     family = load_canvas_model(str(folder), "cpu", settings)
     assert isinstance(family, DiffusionGemmaModel)
     return family
@@ -74,7 +73,7 @@ def synthetic(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def predictions(family: DiffusionGemmaModel, context: Context, rows: list[list[int]]) -> Tensor:
     canvas = lay_out(rows, family.info.mask_id)
-    return family.denoise(context, HoleKind.LINE, canvas, np.arange(canvas.slots))
+    return family.denoise(context, canvas, np.arange(canvas.slots))
 
 
 @pytest.mark.parametrize("text", [TEXT, ("", ""), ("x", ""), ("value = 1\n" * 12, "def f():\n" * 12)])
@@ -132,7 +131,7 @@ def test_reading_that_was_stopped_goes_on_where_it_was(folder: Path) -> None:
 def run(family: DiffusionGemmaModel, canvas: Canvas, rows: list[Row], steps: int = 6) -> Iterator[Step]:
     context, rules = finished(family.encode(*TEXT)), constraints_for(family, LINE, canvas, "")
     settings = SamplerSettings(max_steps=steps)
-    return states(denoise(family, Task(context, LINE.kind, canvas, rows, rules), settings, Costs()))
+    return states(denoise(family, Task(context, canvas, rows, rules), settings, Costs()))
 
 
 def test_given_slots_never_change(family: Any) -> None:
@@ -165,8 +164,8 @@ def at_once(family: DiffusionGemmaModel, before: str, behind: str, shift: int = 
     """The two slots of a hole in one step: no loop that could mend anything. `shift` reads them beside themselves."""
     canvas = lay_out([2 + 2 * abs(shift)], family.info.mask_id)
     if not shift:
-        corruptor_of(family.info, 1, 7).fill(canvas)
-    logits = family.denoise(finished(family.encode(before, behind)), HoleKind.LINE, canvas, np.arange(canvas.slots))
+        Corruptor(family.info, 1, 7).fill(canvas)
+    logits = family.denoise(finished(family.encode(before, behind)), canvas, np.arange(canvas.slots))
     return family.vocabulary.decode(logits.argmax(-1)[abs(shift) :][:2].tolist())
 
 
@@ -178,8 +177,8 @@ def test_the_synthetic_task_is_solved_and_only_with_the_right_mask_and_place(
     assert share_right(partial(at_once, family, shift=1), SOME_PAIRS) < 0.2
     states = family._network.states
 
-    def other_prompt(ids: Any, places: Any, own: Any, seen: Any, layers: Any, told: Any) -> Tensor:
-        return states(ids, places, own, seen, [(keys.flip(2), values) for keys, values in layers], told)
+    def other_prompt(ids: Any, places: Any, own: Any, layers: Any, told: Any) -> Tensor:
+        return states(ids, places, own, [(keys.flip(2), values) for keys, values in layers], told)
 
     monkeypatch.setattr(family._network, "states", other_prompt)
     assert share_right(partial(at_once, family)) < 0.3  # what stands right of the hole is on the canvas too
@@ -189,7 +188,7 @@ def filled(family: DiffusionGemmaModel, before: str, behind: str, *, slots: int 
     canvas, hole = lay_out([slots], family.info.mask_id), Hole(HoleKind.EXPRESSION)
     context, rules = finished(family.encode(before, behind)), constraints_for(family, hole, canvas, "")
     settings = SamplerSettings(max_steps=6)
-    steps = list(states(denoise(family, Task(context, hole.kind, canvas, [Row(slots)], rules), settings, Costs())))
+    steps = list(states(denoise(family, Task(context, canvas, [Row(slots)], rules), settings, Costs())))
     ids = steps[-1].canvas.ids.tolist()
     return family.vocabulary.decode(ids[: ids.index(TURN_END)] if TURN_END in ids else ids)
 
@@ -214,7 +213,7 @@ def test_a_row_that_has_settled_costs_no_further_step(synthetic: Path) -> None:
     canvas = lay_out([2], family.info.mask_id)
     context, rules = finished(family.encode(*sides(3, 4))), constraints_for(family, LINE, canvas, "")
     settings = SamplerSettings(max_steps=20, converged=0.2)
-    steps = list(states(denoise(family, Task(context, LINE.kind, canvas, [Row(2)], rules), settings, Costs())))
+    steps = list(states(denoise(family, Task(context, canvas, [Row(2)], rules), settings, Costs())))
     assert 2 <= len(steps) < 8
     assert (canvas.state == State.COMMITTED).all()
 
@@ -242,7 +241,7 @@ def test_the_whole_engine_answers_with_it(synthetic: Path) -> None:
 def test_kept_in_few_bits_it_computes_nearly_the_same(
     precision: str, most: float, folder: Path, network: nn.Module
 ) -> None:
-    small = loaded(folder, replace(UNPROBED, dtype=precision))
+    small = loaded(folder, replace(EXACT, dtype=precision))
     found = predictions(small, finished(small.encode(*TEXT)), [[70, 71, 72]])
     difference = (found - reference(network, [70, 71, 72], TEXT)).abs().mean()
     assert 0 < float(difference) < most

@@ -18,7 +18,6 @@ from infill_engine.models.checkpoint.files import open_checkpoint
 from infill_engine.models.checkpoint.weights import load_weights
 from infill_engine.models.quantization.weight_only import PackedLinear, bytes_of, is_packed, pack
 from infill_engine.settings import ModelSettings
-from infill_engine.types import HoleKind
 
 WIDE = {"hidden_size": 128, "intermediate_size": 256}
 STORED = pytest.mark.parametrize("stored", ["int8", "int4"])
@@ -109,5 +108,5 @@ def test_a_family_says_nearly_the_same(stored: str, least: float, publish: Publi
 def _logits(folder: Path, precision: str) -> Tensor:
     family: Any = load_canvas_model(str(folder), "cpu", ModelSettings(dtype=precision))
     canvas = lay_out([4, 2], family.info.mask_id)
-    found: Tensor = family.denoise(finished(family.encode("x = [", "]\n")), HoleKind.LINE, canvas, np.arange(6))
+    found: Tensor = family.denoise(finished(family.encode("x = [", "]\n")), canvas, np.arange(6))
     return found

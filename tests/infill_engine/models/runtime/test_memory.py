@@ -31,10 +31,10 @@ class Cramped(ScriptedModel):
         super().__init__(Script(rules=(("", TEXTS),)))
         self.rows, self.slots, self.error = rows, slots, error
 
-    def denoise(self, context: Any, kind: Any, canvas: Any, wanted: Any) -> torch.Tensor:
+    def denoise(self, context: Any, canvas: Any, wanted: Any) -> torch.Tensor:
         if canvas.rows > self.rows or int(canvas.lengths.max()) > self.slots:
             raise self.error
-        return super().denoise(context, kind, canvas, wanted)
+        return super().denoise(context, canvas, wanted)
 
 
 ON_CPU = RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes.")
@@ -83,15 +83,15 @@ def test_nothing_is_held_on_to_when_memory_is_given_back(ahead: bool, monkeypatc
 
 def test_then_one_short_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = masked.publish("dream", masked.stock_network("qwen2"), tmp_path / "dream")
-    family: Any = load_canvas_model(str(folder), "cpu", ModelSettings(dtype="fp32", probe_lengths=False))
+    family: Any = load_canvas_model(str(folder), "cpu", ModelSettings(dtype="fp32"))
     denoise = family.denoise
     sizes = []
 
-    def with_little_memory(context: Any, kind: Any, canvas: Any, wanted: Any) -> torch.Tensor:
+    def with_little_memory(context: Any, canvas: Any, wanted: Any) -> torch.Tensor:
         sizes.append((canvas.rows, int(canvas.lengths.max())))
         if canvas.slots > 8:
             raise ON_CPU
-        found: torch.Tensor = denoise(context, kind, canvas, wanted)
+        found: torch.Tensor = denoise(context, canvas, wanted)
         return found
 
     monkeypatch.setattr(family, "denoise", with_little_memory)

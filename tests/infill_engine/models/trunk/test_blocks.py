@@ -203,7 +203,7 @@ def test_without_a_file_there_are_no_blocks(source):
     assert source.denoiser() is None
 
 
-@pytest.mark.parametrize("dtype", ["auto", "float32"])
+@pytest.mark.parametrize("dtype", ["auto", "fp32"])
 def test_a_model_loads_with_its_denoiser_and_without_a_damaged_one(source, denoiser, monkeypatch, tmp_path, dtype):
     monkeypatch.setattr("infill_engine.models.trunk.trunk_loading.prepared_folder", lambda: tmp_path / "cache")
     monkeypatch.setattr(ShardsSource, "vocabulary", lambda _self: Mock())

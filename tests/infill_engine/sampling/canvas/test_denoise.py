@@ -67,7 +67,7 @@ def run(
         constraints_for(family, LINE, canvas, partial_word),
         Budget(deadline, costs, FinishMargin(RESERVE_MS)),
     )
-    last = budget.run(denoise(family, Task(context, LINE.kind, canvas, planned, rules), SETTINGS, budget.costs))
+    last = budget.run(denoise(family, Task(context, canvas, planned, rules), SETTINGS, budget.costs))
     proposals = proposals_of(family, last, planned, partial_word, SETTINGS) if last else []
     return [proposal.text + ("…" if proposal.partial else "") for proposal in proposals], last, family
 
@@ -142,7 +142,7 @@ def test_given_slots_never_change() -> None:
     canvas.ids[2], canvas.state[2] = ord("Z"), State.FIXED
     rules = constraints_for(family, LINE, canvas, "")
     context = finished(family.encode("", ""))
-    steps = states(denoise(family, Task(context, LINE.kind, canvas, [Row(7)], rules), SETTINGS, Costs()))
+    steps = states(denoise(family, Task(context, canvas, [Row(7)], rules), SETTINGS, Costs()))
     assert all(step.canvas.ids[2] == ord("Z") and step.canvas.state[2] == State.FIXED for step in steps)
 
 
@@ -166,7 +166,7 @@ def test_drafts_come_right_after_the_best_length() -> None:
     family = ScriptedModel(Script((("", ("a",)),)))
     lengths = family.propose_lengths(finished(family.encode("", "")), LINE.kind, 4)
     branching = type("Branching", (ScriptedModel,), {})(family.script)
-    branching.info = type(family.info)("scripted", family.info.corruption, 258, MASK, EOS, 512)
+    branching.info = type(family.info)("scripted", 258, MASK, EOS, 512)
     rows = plan_rows(branching, lengths, (Draft("copied", 8),), "", 4, 24)
     assert [row.draft.text if row.draft else "model" for row in rows][:2] == ["model", "copied"]
     assert Source.RETRIEVAL in {Source.RETRIEVAL if row.draft else Source.MODEL for row in rows}

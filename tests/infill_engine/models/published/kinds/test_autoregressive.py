@@ -29,7 +29,7 @@ from infill_engine.sampling.canvas.read_canvas import proposals_of
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind
 
-EXACT = ModelSettings(dtype="float32")
+EXACT = ModelSettings(dtype="fp32")
 SOME_PAIRS = PAIRS[::5]
 LINE = Hole(HoleKind.LINE)
 BEFORE, BEHIND = "x = [1:", ":2]\nfor i in range(10):\n"
@@ -68,14 +68,14 @@ def test_logits_are_those_of_the_reference(name: str, families: Callable[[str], 
     rows = [[70, 71, 72], [73, 74, 75, 76, 77], [78]]
     context = finished(family.encode(BEFORE, BEHIND))
     canvas = lay_out(rows, family.info.mask_id)
-    at_once = family.denoise(context, LINE.kind, canvas, np.arange(canvas.slots))
+    at_once = family.denoise(context, canvas, np.arange(canvas.slots))
     expected = torch.cat([reference(name, network, row, (BEFORE, BEHIND)) for row in rows])
     torch.testing.assert_close(at_once, expected, atol=1e-4, rtol=1e-4)
     canvas.ids[4], rows[1][1] = 90, 90  # what stood there was remembered; a change must be seen
     for slot in (2, 3, 4):
         wanted = np.array([canvas.span(1).start + slot])
         expected = reference(name, network, rows[1], (BEFORE, BEHIND))[slot : slot + 1]
-        torch.testing.assert_close(family.denoise(context, LINE.kind, canvas, wanted), expected, atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(family.denoise(context, canvas, wanted), expected, atol=1e-4, rtol=1e-4)
 
 
 @every_family
@@ -87,7 +87,7 @@ def test_rows_do_not_see_each_other_and_steps_add_up(name: str, families: Callab
         context = finished(family.encode(BEFORE, BEHIND))
         for slot in range(4):
             wanted = np.array([canvas.span(row).start + slot for row in range(canvas.rows)])
-            canvas.ids[wanted] = family.denoise(context, LINE.kind, canvas, wanted)[:, 64:].argmax(-1).numpy() + 64
+            canvas.ids[wanted] = family.denoise(context, canvas, wanted)[:, 64:].argmax(-1).numpy() + 64
         return [canvas.ids[canvas.span(row)].tolist()[:4] for row in range(canvas.rows)]
 
     assert written([4, 4, 6]) == [written([length])[0] for length in (4, 4, 6)]
@@ -101,7 +101,7 @@ def test_typing_reads_only_what_is_new(name: str, families: Callable[[str], Any]
     finished(cold.encode(before, BEHIND))
     again = finished(cold.encode(before + "v", BEHIND))
     assert again.encoded <= 4
-    warm = cold.denoise(again, LINE.kind, lay_out([[70]], 0), np.arange(1))
+    warm = cold.denoise(again, lay_out([[70]], 0), np.arange(1))
     expected = reference(name, network, [70], (before + "v", BEHIND))
     torch.testing.assert_close(warm, expected, atol=1e-4, rtol=1e-4)
 
@@ -118,7 +118,7 @@ def test_reading_that_was_stopped_goes_on_where_it_was(families: Callable[[str],
 
 
 def loaded_again(family: AutoregressiveModel) -> AutoregressiveModel:
-    return AutoregressiveModel(family._recipe, family._backbone, family.vocabulary, EXACT)
+    return AutoregressiveModel(family._fim, family._backbone, family.vocabulary, EXACT)
 
 
 def run(family: AutoregressiveModel, rows: list[Row], text: tuple[str, str], fixed: dict[int, int]) -> list[Step]:
@@ -127,7 +127,7 @@ def run(family: AutoregressiveModel, rows: list[Row], text: tuple[str, str], fix
         canvas.ids[position], canvas.state[position] = token, State.FIXED
     steps = []
     context, rules = finished(family.encode(*text)), constraints_for(family, LINE, canvas, "")
-    for step in states(denoise(family, Task(context, LINE.kind, canvas, rows, rules), SamplerSettings(), Costs())):
+    for step in states(denoise(family, Task(context, canvas, rows, rules), SamplerSettings(), Costs())):
         assert [int(step.canvas.ids[position]) for position in fixed] == list(fixed.values())
         steps.append(step)
     return steps
@@ -166,10 +166,9 @@ def test_the_synthetic_task_is_solved_and_only_with_the_right_prompt(
 ) -> None:
     family = loaded(synthetic(name))
     assert share_right(partial(first_text, family)) >= 0.95
-    fim = family._recipe.fim
+    fim = family._fim
     swapped = tuple({"{prefix}": "{suffix}", "{suffix}": "{prefix}"}.get(part, part) for part in fim.prompt)
-    recipe = replace(family._recipe, fim=replace(fim, prompt=swapped))
-    wrong = AutoregressiveModel(recipe, family._backbone, family.vocabulary, EXACT)
+    wrong = AutoregressiveModel(replace(fim, prompt=swapped), family._backbone, family.vocabulary, EXACT)
     assert share_right(partial(first_text, wrong), SOME_PAIRS) < 0.5
     see = family._backbone.states
 

@@ -6,26 +6,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from jobs import limited, states
-from masked_families import (
-    BEFORE,
-    BEHIND,
-    EXACT,
-    SOME_PAIRS,
-    engine,
-    every_family,
-    first_candidate,
-    loaded,
-    predictions,
-)
 from torch import Tensor
-from toy import LANGUAGE, share_right, sides
+from toy import LANGUAGE, PAIRS, share_right, sides
 
 from bench.families import masked
 from bench.families.masked import MASK, PUBLISHED, reference, stock_network
-from infill_engine import Deadline, InfillRequest
+from infill_engine import Deadline, Engine, InfillRequest, load_engine
 from infill_engine.budget.work import Costs, OutOfTime, finished
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.canvas.canvas import State, lay_out
@@ -33,8 +23,34 @@ from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.published.kinds.bidirectional import BidirectionalModel, Shift
 from infill_engine.sampling.canvas.constraints import constraints_for
 from infill_engine.sampling.canvas.denoise import Row, Task, denoise
-from infill_engine.settings import SamplerSettings
+from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind
+
+EXACT = ModelSettings(dtype="fp32")
+SOME_PAIRS = PAIRS[::5]
+BEFORE, BEHIND = "x = [1:", ":2]\nfor i in range(10):\n"
+every_family = pytest.mark.parametrize("name", PUBLISHED)
+
+
+def loaded(folder: Path) -> BidirectionalModel:
+    family = load_canvas_model(str(folder), "cpu", EXACT)
+    assert isinstance(family, BidirectionalModel)
+    return family
+
+
+def predictions(family: BidirectionalModel, rows: list[int | list[int]], text: tuple[str, str]) -> Tensor:
+    canvas = lay_out(rows, family.info.mask_id)
+    return family.denoise(finished(family.encode(*text)), canvas, np.arange(canvas.slots))
+
+
+def engine(folder: Path) -> Engine:
+    short = replace(EXACT, prefix_tokens=64, suffix_tokens=64)  # the warm-up's text is longer than the tests' are
+    return load_engine(str(folder), device="cpu", settings=EngineSettings(model=short))
+
+
+def first_candidate(engine: Engine, before: str, behind: str) -> str | None:
+    found = engine.infill(InfillRequest(before, behind, LANGUAGE, drafts=()), Deadline.after_ms(60_000))
+    return found[0].text if found else None
 
 
 @every_family
@@ -86,7 +102,7 @@ def test_given_slots_never_change(name: str, masked_families: Callable[[str], An
         canvas.ids[position], canvas.state[position] = token, State.FIXED
     context, rules = finished(family.encode(BEFORE, BEHIND)), constraints_for(family, hole, canvas, "")
     rows = [Row(6), Row(6)]
-    for step in states(denoise(family, Task(context, hole.kind, canvas, rows, rules), SamplerSettings(), Costs())):
+    for step in states(denoise(family, Task(context, canvas, rows, rules), SamplerSettings(), Costs())):
         assert step.canvas.ids[step.canvas.state == State.FIXED].tolist() == [70, 71]
 
 
@@ -125,7 +141,7 @@ def at_once(family: BidirectionalModel, before: str, behind: str) -> str | None:
 def test_the_synthetic_task_is_solved_and_only_with_the_right_shift_and_mask(
     name: str, synthetic_masked: Callable[[str], Path]
 ) -> None:
-    family = loaded(synthetic_masked(name), replace(EXACT, probe_lengths=False))
+    family = loaded(synthetic_masked(name))
     assert share_right(partial(at_once, family)) >= 0.95
     other = Shift.NONE if PUBLISHED[name].shift else Shift.RIGHT
     shifted = BidirectionalModel(
@@ -158,7 +174,7 @@ def test_dreamon_finds_the_length_by_itself(slots: int, synthetic_masked: Callab
     def fill(before: str, behind: str) -> str | None:
         canvas = lay_out([slots], family.info.mask_id)
         context, rules = finished(family.encode(before, behind)), constraints_for(family, hole, canvas, "")
-        job = denoise(family, Task(context, hole.kind, canvas, [Row(slots)], rules), settings, Costs())
+        job = denoise(family, Task(context, canvas, [Row(slots)], rules), settings, Costs())
         steps = list(states(job))
         assert len(steps[-1].predicted) == steps[-1].canvas.slots == steps[-1].canvas.lengths.sum()
         return family.vocabulary.decode(steps[-1].canvas.ids.tolist())

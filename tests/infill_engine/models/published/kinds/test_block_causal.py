@@ -38,7 +38,7 @@ from infill_engine.sampling.canvas.denoise import Row, Task, denoise
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind
 
-EXACT = ModelSettings(dtype="float32")
+EXACT = ModelSettings(dtype="fp32")
 SOME_PAIRS = PAIRS[::5]
 TEXT = ("x = [1:", ":2]\nfor i in range(10):\n")
 LINE = Hole(HoleKind.LINE)
@@ -94,7 +94,7 @@ def synthetic(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def predictions(family: BlockCausalModel, rows: list[list[int]], text: tuple[str, str] = TEXT) -> Tensor:
     canvas = lay_out(rows, family.info.mask_id)
-    return family.denoise(finished(family.encode(*text)), HoleKind.LINE, canvas, np.arange(canvas.slots))
+    return family.denoise(finished(family.encode(*text)), canvas, np.arange(canvas.slots))
 
 
 @pytest.mark.parametrize("before", ["", "x", "xy", "x = [1:", "value = 1\n" * 30])
@@ -115,7 +115,7 @@ def test_typing_reads_whole_blocks_that_are_new(family: Any, network: nn.Module)
         text = ("x = 1\n" * 30 + typed, TEXT[1])
         context = finished(family.encode(*text))
         canvas = lay_out([[70, MASK]], MASK)
-        found = family.denoise(context, HoleKind.LINE, canvas, np.arange(2))
+        found = family.denoise(context, canvas, np.arange(2))
         torch.testing.assert_close(found, reference(network, [70, MASK], text), atol=1e-4, rtol=1e-4)
         if typed != "value":
             assert context.encoded <= 3 * BLOCK
@@ -127,14 +127,14 @@ def test_given_slots_never_change(family: Any) -> None:
         canvas.ids[position], canvas.state[position] = token, State.FIXED
     context, rules = finished(family.encode(*TEXT)), constraints_for(family, LINE, canvas, "")
     rows = [Row(6), Row(6)]
-    for step in states(denoise(family, Task(context, LINE.kind, canvas, rows, rules), SamplerSettings(), Costs())):
+    for step in states(denoise(family, Task(context, canvas, rows, rules), SamplerSettings(), Costs())):
         assert step.canvas.ids[[2, 8]].tolist() == [70, 71]
 
 
 def filled(family: BlockCausalModel, before: str, behind: str) -> str | None:
     canvas, hole = lay_out([5], MASK), Hole(HoleKind.EXPRESSION)
     context, rules = finished(family.encode(before, behind)), constraints_for(family, hole, canvas, "")
-    finished(denoise(family, Task(context, hole.kind, canvas, [Row(5)], rules), SamplerSettings(), Costs()))
+    finished(denoise(family, Task(context, canvas, [Row(5)], rules), SamplerSettings(), Costs()))
     ids = canvas.ids.tolist()
     return family.vocabulary.decode(ids[: ids.index(END)] if END in ids else ids)
 
@@ -161,7 +161,7 @@ def test_the_synthetic_task_is_solved_and_only_with_the_right_blocks_and_shift(
 
 
 def test_the_whole_engine_answers_with_it(synthetic: Path) -> None:
-    settings = EngineSettings(model=ModelSettings(dtype="float32", prefix_tokens=64, suffix_tokens=64))
+    settings = EngineSettings(model=ModelSettings(dtype="fp32", prefix_tokens=64, suffix_tokens=64))
     engines = [load_engine(str(synthetic), device="cpu", settings=settings) for _ in range(2)]
     requests = [InfillRequest(*sides(*pair), LANGUAGE, drafts=(Draft("kx", 5),)) for pair in SOME_PAIRS]
     answers = [[each.infill(request, Deadline.after_ms(60_000)) for request in requests] for each in engines]

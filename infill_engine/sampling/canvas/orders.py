@@ -1,0 +1,129 @@
+"""In which order the slots of a canvas are decided: by confidence, from left to right, or repeatedly from noise."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from infill_engine.models.base import ModelInfo, Order
+from infill_engine.models.canvas.canvas import Canvas, State
+from infill_engine.sampling.canvas.constraints import Constraints
+from infill_engine.sampling.canvas.prediction import Prediction
+from infill_engine.settings import SamplerSettings
+
+Ints = NDArray[np.int64]
+
+
+def order_of(info: ModelInfo, canvas: Canvas, settings: SamplerSettings) -> "ConfidenceOrder":
+    """Return the order in which a model of this kind decides the slots of a canvas."""
+    kinds = {Order.CONFIDENCE: ConfidenceOrder, Order.LEFT_TO_RIGHT: LeftToRight, Order.NOISE: UniformNoise}
+    return kinds[info.order](canvas, settings)
+
+
+class ConfidenceOrder:
+    """The order of models that may decide any slot: the most confident slots first, and wrong ones are reopened.
+
+    It is also the interface of the other two orders, which override what differs. Positions are flat, in the canvas.
+    """
+
+    def __init__(self, canvas: Canvas, settings: SamplerSettings) -> None:
+        self.canvas, self.settings = canvas, settings
+
+    @property
+    def most_steps(self) -> int:
+        """Return the number of steps after which the canvas must be decided."""
+        return self.settings.max_steps
+
+    def wanted(self, steps_left: int) -> Ints:
+        """Return the positions whose logits a step needs: open slots, drafts, and slots that may be reopened.
+
+        Slots are reopened only in unfinished rows, and not in the last step.
+        """
+        canvas = self.canvas
+        undecided = (canvas.state == State.OPEN) | (canvas.state == State.DRAFT)
+        unfinished = np.zeros(canvas.rows, bool)
+        unfinished[canvas.row[undecided]] = True
+        doubtful = (canvas.state == State.COMMITTED) & unfinished[canvas.row]
+        return np.flatnonzero(undecided | doubtful if steps_left > 1 else undecided)
+
+    def prepare(self, wanted: Ints) -> None:
+        """Prepare the slots that a step is about to decide."""
+
+    def decided(self, constraints: Constraints) -> None:
+        """Correct the canvas after a step has decided slots, before the constraints see it."""
+
+    def converge(self, wanted: Ints, prediction: Prediction, constraints: Constraints, branches: Ints) -> None:
+        """Close the rows that are done after a step. `branches` are the positions where a row took a branch."""
+
+
+class LeftToRight(ConfidenceOrder):
+    """Decide each row's first open slot, one a step. A row is done at its first end token."""
+
+    @property
+    def most_steps(self) -> int:
+        """See `ConfidenceOrder`."""
+        return int(self.canvas.lengths.max(initial=0))
+
+    def wanted(self, steps_left: int) -> Ints:  # noqa: ARG002
+        """Return the first open slot of each row, and the drafts before it, which one step reads and so verifies."""
+        canvas = self.canvas
+        is_open = canvas.state == State.OPEN
+        opened = np.cumsum(is_open)
+        before_row = np.concatenate([[0], opened])[np.cumsum(canvas.lengths) - canvas.lengths]
+        number = opened - before_row[canvas.row]  # the number of open slots in the row up to this one
+        return np.flatnonzero((is_open & (number == 1)) | ((canvas.state == State.DRAFT) & (number == 0)))
+
+    def decided(self, constraints: Constraints) -> None:
+        """Reopen all slots after an open one, since they depend on its token, and end rows at their end token."""
+        canvas = self.canvas
+        for row in range(canvas.rows):
+            span = canvas.span(row)
+            ids, state = canvas.ids[span], canvas.state[span]
+            is_open = np.flatnonzero(state == State.OPEN)
+            decided = int(is_open[0]) if len(is_open) else len(ids)
+            ends = np.flatnonzero(constraints.is_last(ids[:decided]))
+            rest = np.arange(decided if not len(ends) else int(ends[0]) + 1, len(ids)) + span.start
+            rest = rest[canvas.state[rest] != State.FIXED]
+            if len(ends):
+                canvas.ids[rest], canvas.state[rest], canvas.logprob[rest] = constraints.eos_id, State.COMMITTED, 0.0
+            else:
+                canvas.state[rest] = State.OPEN
+
+
+class UniformNoise(ConfidenceOrder):
+    """Predict all slots in every step, keep the confident ones and draw new noise for the others.
+
+    A row is done when it has converged: two consecutive steps predicted the same tokens, the last one with low entropy.
+    Only predicted slots count. Given slots have no entropy and never change, so counting them would make a row look
+    converged as soon as most of it is given.
+    """
+
+    def __init__(self, canvas: Canvas, settings: SamplerSettings) -> None:
+        super().__init__(canvas, settings)
+        self._converged = np.zeros(canvas.rows, bool)
+        self._predicted = np.full(canvas.slots, -1)
+
+    def wanted(self, steps_left: int) -> Ints:  # noqa: ARG002
+        """Return all slots that are not given, in rows that have not converged."""
+        return np.flatnonzero((self.canvas.state != State.FIXED) & ~self._converged[self.canvas.row])
+
+    def prepare(self, wanted: Ints) -> None:
+        """Reopen slots that an earlier step decided."""
+        decided = wanted[self.canvas.state[wanted] == State.COMMITTED]
+        self.canvas.state[decided] = State.OPEN
+
+    def converge(self, wanted: Ints, prediction: Prediction, constraints: Constraints, branches: Ints) -> None:
+        """Commit the rows that converged in this step, and fix the slots where a row took a branch."""
+        canvas = self.canvas
+        canvas.state[branches] = State.FIXED  # otherwise the next step would undo the branch
+        pending = {int(canvas.row[position]) for position in constraints.starts}
+        rows = canvas.row[wanted]
+        for row in np.unique(rows).tolist():
+            members = np.flatnonzero(rows == row)
+            positions = wanted[members]
+            same = np.array_equal(self._predicted[positions], prediction.best[members])
+            if same and row not in pending and prediction.entropy[members].mean() < self.settings.converged:
+                self._converged[row] = True
+                free = canvas.state[positions] != State.FIXED  # the beginning of a word may just have been fixed
+                canvas.ids[positions[free]] = prediction.best[members[free]]
+                canvas.logprob[positions[free]] = prediction.best_logprob[members[free]]
+                canvas.state[positions[free]] = State.COMMITTED
+        self._predicted[wanted] = prediction.best
