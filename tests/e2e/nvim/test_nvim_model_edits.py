@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Iterator
+from itertools import cycle
 
 import pytest
-from nvim_editor import Editor, Start
+from nvim_editor import Editor, editor
 
 from lsp_server.suggestions.next_edits.bursts import BULK_SECONDS
 
@@ -24,13 +25,25 @@ HEAD = "export function loadUser(id: string) {\n"
 AWAITED_HEAD = "export async function loadUser(id: string) {\n"
 BODY = "  return fetch(`/users/${id}`)\n    .then((response) => response.json());\n"
 AWAITED_BODY = "  const response = await fetch(`/users/${id}`);\n  return response.json();\n"
+FINISHED = """\
+import express from "express";
+
+const app = express();
+
+app.get("/", (request, response) => response.send("hello│"));
+app.listen(3000);
+"""
 MINUTE = 60_000  # milliseconds: these tests do not depend on the speed of the machine
 QUIET = 3.0  # seconds
 
 
-@pytest.fixture
-def nvim(start: Start) -> Iterator[Editor]:
-    with start({"settings": {"rewriteBudgetMs": MINUTE}}) as started:
+@pytest.fixture(scope="module")
+def nvim(neovim: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
+    """One editor for all tests, because its engine prepares the weights first."""
+    with editor(tmp_path_factory.mktemp("nvim"), {"settings": {"rewriteBudgetMs": MINUTE}}) as started:
+        started.open("│", "first.py")
+        started.ready()
+        started.fresh()
         yield started
 
 
@@ -38,16 +51,15 @@ def proposed(nvim: Editor) -> bool:
     return bool(nvim.lua("return require('infill.next_edit').proposal(vim.api.nvim_get_current_buf())"))
 
 
-def answered(nvim: Editor) -> str:
-    """Wait for an answer without a proposal. Returns the reason."""
-    return str(nvim.until(lambda: nvim.lua("return require('infill.next_edit').reason(vim.api.nvim_get_current_buf())")))
+def reason(nvim: Editor) -> str:
+    """Why the last answer has no proposal."""
+    return str(nvim.lua("return require('infill.next_edit').reason(vim.api.nvim_get_current_buf())"))
 
 
 def test_one_function_is_rewritten_and_the_next_one_follows(nvim: Editor) -> None:
     nvim.open(f"│{HEAD}{BODY}}}\n\n{SECOND}", "api.ts")
-    nvim.ready()
     nvim.type("<Esc>:setlocal paste<CR>3cc")
-    time.sleep(BULK_SECONDS)  # more at once would be a paste
+    time.sleep(2 * BULK_SECONDS)  # more at once would be a paste
     nvim.type(f"{AWAITED_HEAD}{AWAITED_BODY}".rstrip("\n").replace("\n", "<CR>") + "<Esc>")
     edited = f"{AWAITED_HEAD}{AWAITED_BODY}}}\n\n{SECOND}"[:-1]
     nvim.until(lambda: nvim.text == edited)
@@ -61,13 +73,13 @@ def test_one_function_is_rewritten_and_the_next_one_follows(nvim: Editor) -> Non
 
 
 def test_a_finished_file_stays_silent_while_the_cursor_moves_through_it(nvim: Editor) -> None:
-    text = f"{AWAITED_HEAD}{AWAITED_BODY}}}\n\n{SECOND_AWAITED}"
-    nvim.open(text.replace("users", "user│s", 1), "api.ts")
-    nvim.ready()
-    nvim.type("<Esc>A // the user<Esc>")
-    assert answered(nvim) in ("no_consequence", "low_confidence")
+    nvim.fresh()
+    nvim.open(FINISHED, "index.js")
+    nvim.type(", world<Esc>")
+    nvim.until(lambda: reason(nvim) in ("no_consequence", "low_confidence"))
     end = time.monotonic() + QUIET
+    keys = cycle("jGkgg")
     while time.monotonic() < end:
-        nvim.type("j" if int(end) % 2 else "G")
+        nvim.type(next(keys))
         time.sleep(0.1)
         assert not proposed(nvim)
