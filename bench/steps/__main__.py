@@ -20,9 +20,8 @@ import transformers
 from bench.json_lines import write_lines
 from bench.steps.measure import COMPILED, EAGER, TINY, Result, Sizes, measured
 from bench.steps.networks import Made, diffusion_gemma_like, dream_like
-from infill_engine.diagnostics.costs import memory_bytes
 from infill_engine.errors import InfillError, InputError, ModelTooLargeError
-from infill_engine.models.runtime.devices import choose_device
+from infill_engine.models.runtime.devices import choose_device, used_memory
 from infill_engine.models.runtime.out_of_memory import give_back
 from infill_engine.models.runtime.precision import fastest_dtype
 from infill_engine.settings import ModelSettings
@@ -79,7 +78,7 @@ def figures(models: Sequence[str], device: str, sizes: Sizes, *, tiny: bool) -> 
         yield {"model": model, "what": "model", **about}
         for result in measured(made, sizes, settings):
             yield {"model": model, **result}
-        yield {"model": model, "what": "memory", "bytes": memory_bytes(device)}
+        yield {"model": model, "what": "memory", "bytes": used_memory(device)}
         del made
         torch.compiler.reset()  # compiled code keeps references to what it was compiled for
         give_back(device)

@@ -24,7 +24,8 @@ from infill_engine.models.published.diffusion_gemma.model import DiffusionGemmaM
 from infill_engine.models.published.diffusion_gemma.network import Network
 from infill_engine.models.published.dream import DREAM
 from infill_engine.models.published.kinds.bidirectional import BidirectionalModel
-from infill_engine.models.runtime.memory import OVERHEAD, free_memory
+from infill_engine.models.runtime.devices import free_memory
+from infill_engine.models.runtime.memory import OVERHEAD
 from infill_engine.models.stock.decoder import Backbone
 from infill_engine.models.stock.loader import building
 from infill_engine.models.tokenizer import TokenizerVocabulary

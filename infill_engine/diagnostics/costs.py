@@ -4,7 +4,6 @@ Each cost is the median of a few runs, after one that is not counted. On a GPU, 
 """
 
 import statistics
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -12,8 +11,6 @@ from time import perf_counter
 from typing import TypeVar
 
 import numpy as np
-import psutil
-import torch
 
 from infill_engine.budget.work import finished
 from infill_engine.models.base import CanvasModel, ConditionsItself, Context
@@ -82,20 +79,6 @@ def _read(model: TrunkModel, prefix: str, suffix: str) -> ReadPrompt:
     prompt = finished(model.read(model.prompt(prefix, suffix)))
     model.after(prompt)
     return prompt
-
-
-def memory_bytes(device: str) -> int:
-    """Return the peak memory of this process: of the device if it has its own memory, else of the machine."""
-    if device.startswith("cuda"):
-        return torch.cuda.max_memory_allocated(device)
-    if device.startswith("mps"):
-        return torch.mps.driver_allocated_memory()
-    if sys.platform == "win32":
-        return int(psutil.Process().memory_info().peak_wset)
-    import resource
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def reading(family: CanvasModel, above: int, below: int, runs: int = RUNS) -> Iterator[Cost]:

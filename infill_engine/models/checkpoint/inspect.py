@@ -1,29 +1,21 @@
-"""Describes a model without reading its weights: its own metadata, the checks of loading, and the memory it needs.
-
-The checks are those of loading: the model is loaded onto torch's `meta` device, where tensors have shapes and no data.
-"""
+"""Describes a model without reading its weights: its own metadata, the checks of loading, and the memory it needs."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from infill_engine.errors import InfillError, InputError
 from infill_engine.models.base import CanvasModel
-from infill_engine.models.canvas_loading import FAMILIES, require_known
 from infill_engine.models.checkpoint import hub
 from infill_engine.models.checkpoint.files import Checkpoint, Stored, open_checkpoint, read_config
 from infill_engine.models.published.fim_tokens import QWEN_CODER
 from infill_engine.models.registry import TRUNK, folder_of, trained_folder
-from infill_engine.models.runtime.devices import choose_device
-from infill_engine.models.runtime.memory import OVERHEAD, PRECISIONS, free_memory, remedy_for
-from infill_engine.models.stock.loader import Opened
+from infill_engine.models.runtime.devices import choose_device, free_memory
+from infill_engine.models.runtime.extras import require_torch
 from infill_engine.models.trunk.slots import SLOTS
 from infill_engine.models.trunk.sources import QWEN2, Source, source_of
 from infill_engine.models.trunk.trunk_loading import memory_needed
-from infill_engine.settings import ModelSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,26 +41,37 @@ def describe(name: str, device: str = "auto") -> Described:
     folder = folder_of(name)
     if folder is None:
         raise InputError(f"{name} has no files to look at")
-    if hub.is_hub_name(name) and not folder.is_dir():
+    is_here = folder.is_dir() or not hub.is_hub_name(name)
+    if is_here and (source := source_of(folder, trained_folder(folder))) is not None:
+        return _of_trunk(name, folder, source, chosen)
+    require_torch(name)
+    return _published(name, folder, chosen, is_here)
+
+
+def _published(name: str, folder: Path, device: str, is_here: bool) -> Described:
+    """Describe a model that torch computes, if it `is_here` or as it is published."""
+    from infill_engine.models.canvas_loading import load_shapes, require_known
+    from infill_engine.models.runtime.memory import OVERHEAD, PRECISIONS, remedy_for
+
+    if not is_here:
         config, tensors = hub.peek(name)
         checkpoint = Checkpoint(folder, config, {key: Stored(folder, shape) for key, shape in tensors.items()})
         found, user_message = "", ""
         checked: tuple[str, ...] = ("names and shapes of the tensors were read; the rest is checked once it is here",)
-    elif (source := source_of(folder, trained_folder(folder))) is not None:
-        return _described(name, folder, source, chosen)
     else:
         checkpoint = Checkpoint(folder, read_config(folder), {})
         found, checked, user_message = "", (), ""
         try:
             checkpoint = open_checkpoint(folder)
-            found, checked = _checked(_loaded(checkpoint), checkpoint)
+            found, checked = _checked(load_shapes(checkpoint), checkpoint)
         except InfillError as error:
             user_message = str(error)
     try:
         require_known(checkpoint.config, folder)
     except InfillError as error:
         user_message = str(error)
-    memory, free = _memory(checkpoint), free_memory(chosen)
+    memory = {each: int(checkpoint.bytes_in(dtype, stored) * OVERHEAD) for each, dtype, stored in PRECISIONS}
+    free = free_memory(device)
     remedy = "" if memory["bf16"] <= free else remedy_for(checkpoint, free, memory["bf16"])
     return Described(
         name,
@@ -79,13 +82,13 @@ def describe(name: str, device: str = "auto") -> Described:
         user_message,
         checkpoint.parameters,
         memory,
-        chosen,
+        device,
         free,
         remedy,
     )
 
 
-def _described(name: str, path: Path, source: Source, device: str) -> Described:
+def _of_trunk(name: str, path: Path, source: Source, device: str) -> Described:
     """Describe a model of the trunk's architecture."""
     own, config, free = source.name == TRUNK, source.config, free_memory(device)
     checked: tuple[str, ...] = ()
@@ -116,12 +119,6 @@ def _described(name: str, path: Path, source: Source, device: str) -> Described:
     )
 
 
-def _loaded(checkpoint: Checkpoint) -> CanvasModel:
-    require_known(checkpoint.config, checkpoint.folder)
-    opened = Opened.of(checkpoint.folder, "meta", torch.bfloat16, ModelSettings())
-    return FAMILIES[checkpoint.config["model_type"]](opened)
-
-
 def _checked(family: CanvasModel, checkpoint: Checkpoint) -> tuple[str, tuple[str, ...]]:
     info = family.info
     return info.name, (
@@ -130,8 +127,3 @@ def _checked(family: CanvasModel, checkpoint: Checkpoint) -> tuple[str, tuple[st
         f"the tokenizer writes every text and has the tokens that are needed; logits are {info.vocabulary} wide",
         f"a hole may have up to {info.max_slots} slots",
     )
-
-
-def _memory(checkpoint: Checkpoint) -> dict[str, int]:
-    """Return bytes by precision, including activations and other overhead."""
-    return {name: int(checkpoint.bytes_in(dtype, stored) * OVERHEAD) for name, dtype, stored in PRECISIONS}

@@ -125,18 +125,22 @@ def _tell_of(found: "Described", console: Console) -> None:
 def _bench(options: argparse.Namespace) -> int:
     with say(f"loading {options.name}"):
         set_threads()  # must run before torch is imported
-        from infill_engine.diagnostics.costs import LONGEST, measure, memory_bytes
+        from infill_engine.diagnostics.costs import LONGEST, measure
         from infill_engine.models.model_loading import load_model
-        from infill_engine.models.runtime.cuda_graphs import compile_steps
+        from infill_engine.models.runtime.devices import used_memory
         from infill_engine.models.trunk.model import TrunkModel
 
         settings = ModelSettings(options.precision, *LONGEST, reuse_context=options.reuse_context)
         family = load_model(resolved(options.name, Path.cwd()), options.device, settings)
         troubles: list[str] = []
-        compiled = compile_steps(family, family.device, lambda _what, _share: None, troubles.append)
+        compiled = False
+        if not isinstance(family, TrunkModel):
+            from infill_engine.models.runtime.cuda_graphs import compile_steps  # needs torch
+
+            compiled = compile_steps(family, family.device, lambda _what, _share: None, troubles.append)
     with say("measuring"):
         costs = list(measure(family))
-    memory = memory_bytes(family.device)
+    memory = used_memory(family.device)
     report = {
         "model": options.name,
         "family": TRUNK if isinstance(family, TrunkModel) else family.info.name,

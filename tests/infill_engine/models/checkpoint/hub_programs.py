@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import os
+import sys
 import time
 from collections.abc import Callable
 from multiprocessing import get_context
@@ -46,6 +47,14 @@ def fetch(name: str) -> dict[str, object]:
     said: list[object] = []
     found = hub.fetch(name, lambda doing, share: said.append((doing, share)))
     return {"files": sorted(path.name for path in found.rglob("*")), "folder": str(found), "said": said}
+
+
+def load_without_torch(name: str) -> dict[str, object]:
+    sys.modules["torch"] = None  # type: ignore[assignment]
+    from infill_engine.models.model_loading import load_model
+
+    load_model(name)
+    return {}
 
 
 def _run(program: Program, name: str, environment: dict[str, str], answer: Connection) -> None:

@@ -111,6 +111,11 @@ def test_a_model_is_looked_at_without_fetching_it(fetch: Fetch, hub: Hub) -> Non
     assert "cannot be reached" in str(fetch(NAME, hub_programs.peek, HF_ENDPOINT="http://127.0.0.1:9")["error"])
 
 
+def test_a_model_that_needs_torch_is_not_fetched_without_it(fetch: Fetch, hub: Hub) -> None:
+    assert "infill-ls[models]" in str(fetch(NAME, hub_programs.load_without_torch)["error"])
+    assert not any("tokenizer" in request for request in hub.requests)  # which comes with the weights
+
+
 @pytest.mark.parametrize(
     ("name", "environment", "said"),
     [
