@@ -8,7 +8,7 @@ from typing import TypeVar
 from infill_engine.errors import InputError, ModelDamagedError, ModelError, ModelTooLargeError
 from infill_engine.models.checkpoint.user_data import prepared_folder
 from infill_engine.models.registry import TRUNK
-from infill_engine.models.runtime.devices import MLX, free_memory, physical_cores, wanted_threads
+from infill_engine.models.runtime.devices import MLX, free_memory, on_apple_silicon, physical_cores, wanted_threads
 from infill_engine.models.runtime.extras import TORCH, has_torch, installing
 from infill_engine.models.trunk.backends.interface import Backend
 from infill_engine.models.trunk.config import TrunkConfig
@@ -116,7 +116,7 @@ def _int8_backend(prepared: Prepared, denoiser: Denoiser | None) -> Backend:
         raise ModelError(
             f"{note}, and torch, which would compute the model in its place, is not installed: run {installing(TORCH)}."
         )
-    slow.profile += f"; slow on this processor, torch may be faster: {installing(TORCH)}"
+    slow.profile += f"; slow on this processor: try {installing(MLX if on_apple_silicon() else TORCH)}"
     return slow
 
 

@@ -10,6 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any
@@ -55,6 +56,13 @@ def load_without_torch(name: str) -> dict[str, object]:
 
     load_model(name)
     return {}
+
+
+def describe_without_torch(name: str) -> dict[str, object]:
+    sys.modules["torch"] = None  # type: ignore[assignment]
+    from infill_engine.models.checkpoint.inspect import describe
+
+    return asdict(describe(name, "cpu"))
 
 
 def _run(program: Program, name: str, environment: dict[str, str], answer: Connection) -> None:

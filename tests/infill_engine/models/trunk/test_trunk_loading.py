@@ -69,8 +69,10 @@ def test_without_torch_openvino_computes_even_if_it_is_slow(
     monkeypatch.setattr(OpenVinoBackend, "is_fast", lambda _backend: False)
     backend = module._int8_backend(prepared, None)
     assert isinstance(backend, OpenVinoBackend)
-    assert "slow on this processor, torch may be faster" in backend.profile
+    assert "slow on this processor: try" in backend.profile
     assert "infill-ls[torch]" in backend.profile
+    monkeypatch.setattr(module, "on_apple_silicon", lambda: True)
+    assert "infill-ls[mlx]" in module._int8_backend(prepared, None).profile
 
 
 @pytest.mark.usefixtures("without_torch")
