@@ -5,7 +5,7 @@
     engine = load_engine("default")
     engine.infill(InfillRequest("def area(r):\\n    return ", "\\n"), Deadline.after_ms(150))
 
-Importing this package imports no torch; loading an engine does.
+The modules of the engine are imported when they are first used.
 """
 
 from importlib import import_module
@@ -33,10 +33,10 @@ __all__ = [
 ]
 
 
-_IMPORT_TORCH = {"Engine": "infill_engine.engine.engine", "load_engine": "infill_engine.engine.engine_loading"}
+_IMPORTED_LATER = {"Engine": "infill_engine.engine.engine", "load_engine": "infill_engine.engine.engine_loading"}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _IMPORT_TORCH:
-        return getattr(import_module(_IMPORT_TORCH[name]), name)
+    if name in _IMPORTED_LATER:
+        return getattr(import_module(_IMPORTED_LATER[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

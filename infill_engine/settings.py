@@ -2,7 +2,12 @@
 
 from dataclasses import dataclass, field
 
+from infill_engine.errors import InputError
+
 AUTO = "auto"  # a device or precision that is chosen for this machine
+STORED = ("int8", "int4")
+DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
+DTYPES |= {name: name for name in DTYPES.values()}
 CHARACTERS = 13  # in four tokens of code, approximately
 
 
@@ -48,14 +53,26 @@ class SamplerSettings:
 class ModelSettings:
     """How a published model is run; the default model uses only `dtype`."""
 
-    dtype: str = "auto"  # or fp32, bf16, fp16 (torch's own names also work), int8, int4
+    dtype: str = AUTO  # or a name in DTYPES, int8, int4
     prefix_tokens: int = 768
     suffix_tokens: int = 384
 
     @property
     def stored(self) -> str:
         """How matrices are stored in memory: `int8`, `int4`, or "" for the precision of the computation."""
-        return self.dtype if self.dtype in ("int8", "int4") else ""
+        return self.dtype if self.dtype in STORED else ""
+
+    def float_type(self) -> str:
+        """Return the chosen floating-point type, named as in torch and MLX; "" leaves the choice to the loader.
+
+        Raises InputError for an unknown precision.
+        """
+        if self.dtype == AUTO or self.stored:
+            return ""
+        if self.dtype not in DTYPES:
+            known = ", ".join(name for name in (*DTYPES, *STORED) if "float" not in name)
+            raise InputError(f"precision `{self.dtype}` is not known; use `{AUTO}` or one of: {known}")
+        return DTYPES[self.dtype]
 
     @property
     def window(self) -> WindowSettings:

@@ -4,10 +4,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.checkpoint import hub
-from infill_engine.models.checkpoint.files import read_config, require_no_code
+from infill_engine.models.checkpoint.files import Checkpoint, read_config, require_no_code
 from infill_engine.models.checkpoint.folder import verify
 from infill_engine.models.published import a2d, blockwise, dream, fim, llada, llama
 from infill_engine.models.published.diffusion_gemma import model as diffusion_gemma
@@ -56,6 +58,16 @@ def load_canvas_model(
     verify(folder)
     chosen = device_for(config["model_type"], device)
     return load(Opened.of(folder, chosen, dtype_of(settings, chosen), settings))
+
+
+def load_shapes(checkpoint: Checkpoint) -> CanvasModel:
+    """Load a model onto torch's `meta` device, where tensors have shapes and no data: the checks are those of loading.
+
+    Raises the same errors.
+    """
+    require_known(checkpoint.config, checkpoint.folder)
+    opened = Opened.of(checkpoint.folder, "meta", torch.bfloat16, ModelSettings())
+    return FAMILIES[checkpoint.config["model_type"]](opened)
 
 
 def require_known(config: Mapping[str, Any], folder: Path) -> None:

@@ -19,7 +19,10 @@ from infill_engine.engine.remote.server import Server
 from infill_engine.errors import InputError
 from infill_engine.models.checkpoint.user_data import settings_file
 from infill_engine.models.registry import RETRIEVAL, resolved
+from infill_engine.models.runtime.devices import has_nvidia_card
+from infill_engine.models.runtime.extras import TORCH, has_torch, installing
 from infill_engine.serving.protocol import State, Status
+from infill_engine.settings import AUTO
 from infill_engine.text.languages import Support, all_entries, grammar_trouble, language, recognise
 from infill_engine.types import Answer, Reason
 from lsp_server.cli.place import UNKNOWN_LANGUAGE, open_text
@@ -123,6 +126,8 @@ def _checks(choice: EngineChoice, budget_ms: int, file: Path | None) -> Iterator
         yield server
         if server.status is Verdict.FAIL:
             return
+    else:
+        yield from check_card(choice)
     with say("starting the engine"):
         trial = asyncio.run(_try_engine(choice, budget_ms))
     yield check_engine(trial)
@@ -148,6 +153,13 @@ def check_server(choice: EngineChoice) -> Check:
         )
         return Check("server", Verdict.WARN, told, remedy)
     return Check("server", Verdict.OK, told)
+
+
+def check_card(choice: EngineChoice) -> Iterator[Check]:
+    """Warn if an NVIDIA card is not used because torch is not installed."""
+    if choice.device == AUTO and has_nvidia_card() and not has_torch():
+        detail = "this machine has an NVIDIA card, but torch, which would compute on it, is not installed"
+        yield Check("gpu", Verdict.WARN, detail, f"Run {installing(TORCH)}, or set the device to `cpu`.")
 
 
 def check_settings() -> Check:

@@ -32,7 +32,8 @@ def settled(choice: EngineChoice, roots: Sequence[str]) -> tuple[EngineChoice, s
 
 def successor(failed: EngineChoice, budget_ms: int) -> EngineChoice | None:
     """Return the engine that replaces one that failed to load; None if the default itself failed."""
-    if (failed.model, failed.device) == (ALWAYS_THERE.model, ALWAYS_THERE.device):
+    always = ALWAYS_THERE
+    if (failed.model, failed.device, failed.precision) == (always.model, always.device, always.precision):
         return None
     return replace(ALWAYS_THERE, usual_budget_ms=budget_ms)
 

@@ -102,7 +102,7 @@ export class Server implements vscode.Disposable {
                 tellOnce(
                     'information',
                     'Infill found its server, infill-ls, neither in this workspace nor on the PATH. ' +
-                        'Install it into an environment of its own? This downloads PyTorch once.',
+                        'Install it into an environment of its own? This downloads about 90 MB.',
                     INSTALL,
                     OPEN_SETTINGS,
                 );

@@ -85,7 +85,7 @@ def open_checkpoint(folder: Path) -> Checkpoint:
     tensors: dict[str, Stored] = {}
     for path in weight_files(folder):
         try:
-            with safe_open(path, framework="pt") as file:
+            with safe_open(path, framework="np") as file:
                 for name in file.keys():  # noqa: SIM118  (no mapping)
                     tensors[name] = Stored(path, tuple(file.get_slice(name).get_shape()))
         except (SafetensorError, OSError, ValueError) as error:

@@ -1,20 +1,26 @@
 """Device names as users write them: torch's `cpu`, `cuda` and `mps`, and `mlx`, which is Apple's library.
 
-Also how many CPU cores to use.
+Also how many CPU cores to use, and how much memory. Imports torch only for a device that it computes on.
 """
 
 import os
 import platform
+import shutil
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import psutil
+
 from infill_engine.errors import InputError
+from infill_engine.models.runtime.extras import TORCH, has_torch, installing
 from infill_engine.settings import AUTO
 
 MLX = "mlx"
 MLX_TYPE = "trunk"  # the only model with an MLX implementation
-GPU_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")  # on Linux, one exists if there is a driver that torch can use
+TORCH_ONLY = ("cuda", "mps")
+NVIDIA_FILE = "/dev/nvidiactl"  # on Linux, of the driver
+GPU_FILES = (NVIDIA_FILE, "/dev/kfd", "/dev/dxg")  # on Linux, one exists if there is a driver that torch can use
 
 
 def torch_device(device: str) -> str:
@@ -39,6 +45,8 @@ def choose_device(wanted: str) -> str:
     if wanted == AUTO:
         return next(device for device in ("cuda", "mps", "cpu") if available[device])
     kind, _, number = wanted.partition(":")
+    if kind in TORCH_ONLY and not has_torch():
+        raise InputError(f"device `{kind}` needs torch: run {installing(TORCH)}, or use the device `{AUTO}`")
     devices = _cuda_devices() if kind == "cuda" else 1
     is_one = not number or (number.isdecimal() and int(number) < devices)
     if not (is_one and available.get(kind, False)):
@@ -48,9 +56,9 @@ def choose_device(wanted: str) -> str:
 
 
 def _available() -> dict[str, bool]:
-    """Return which kinds of devices this machine has. Imports torch only if there may be a GPU."""
+    """Return which kinds of devices can be used. Imports torch only if there may be a GPU."""
     available = {"cpu": True, "cuda": False, "mps": False, MLX: find_spec("mlx") is not None}
-    if may_have_gpu():
+    if has_torch() and may_have_gpu():
         import torch
 
         available |= {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
@@ -60,6 +68,11 @@ def _available() -> dict[str, bool]:
 def may_have_gpu() -> bool:
     """Return whether it is worth importing torch to look for a GPU: on Linux, a driver leaves a device file."""
     return not sys.platform.startswith("linux") or any(map(os.path.exists, GPU_FILES))
+
+
+def has_nvidia_card() -> bool:
+    """Return whether the driver of an NVIDIA card is installed."""
+    return os.path.exists(NVIDIA_FILE) or shutil.which("nvidia-smi") is not None
 
 
 def _cuda_devices() -> int:
@@ -80,6 +93,19 @@ def finish(device: str) -> None:
         torch.cuda.synchronize(device)
     elif device == "mps":
         torch.mps.synchronize()
+
+
+def free_memory(device: str) -> int:
+    """Return bytes that can still be allocated on `device`; unlimited on `meta`, which allocates nothing."""
+    if device == "meta":
+        return sys.maxsize
+    if device.startswith(TORCH_ONLY):
+        import torch
+
+        if device.startswith("cuda"):
+            return int(torch.cuda.mem_get_info(device)[0])
+        return torch.mps.recommended_max_memory() - torch.mps.driver_allocated_memory()
+    return int(psutil.virtual_memory().available)
 
 
 def on_apple_silicon() -> bool:

@@ -1,14 +1,12 @@
 """Whether a model fits into memory."""
 
-import sys
-
-import psutil
 import torch
 
 from infill_engine.errors import ModelTooLargeError
 from infill_engine.models.checkpoint.files import Checkpoint
 from infill_engine.models.checkpoint.folder import name_of
 from infill_engine.models.quantization.weight_only import INT4, INT8
+from infill_engine.models.runtime.devices import free_memory
 
 PRECISIONS = (  # that a user can choose, largest first
     ("fp32", torch.float32, ""),
@@ -37,14 +35,3 @@ def remedy_for(checkpoint: Checkpoint, available: int, needed: int) -> str:
         if smaller <= available and smaller < needed:
             return f"The precision {name} takes {smaller / 1e9:.1f} GB; or free some memory, or use a smaller model"
     return "It does not fit even with the precision int4: free some memory, choose another device, or a smaller model"
-
-
-def free_memory(device: str) -> int:
-    """Return bytes that can still be allocated on `device`; unlimited on `meta`, which allocates nothing."""
-    if device == "meta":
-        return sys.maxsize
-    if device.startswith("cuda"):
-        return int(torch.cuda.mem_get_info(device)[0])
-    if device.startswith("mps"):
-        return torch.mps.recommended_max_memory() - torch.mps.driver_allocated_memory()
-    return int(psutil.virtual_memory().available)

@@ -14,6 +14,7 @@ from infill_engine.models.checkpoint import files as files
 from infill_engine.models.checkpoint.files import Checkpoint
 from infill_engine.models.checkpoint.folder import name_of
 from infill_engine.models.checkpoint.weights import Uninitialised, load_weights
+from infill_engine.models.runtime.extras import MODELS, installing
 from infill_engine.models.runtime.memory import require_memory
 from infill_engine.models.stock.decoder import Backbone
 from infill_engine.models.tokenizer import TokenizerVocabulary
@@ -97,8 +98,8 @@ def explained(checkpoint: Checkpoint, name: str) -> Iterator[None]:
         yield
     except ImportError as error:
         raise ModelError(
-            f"{name_of(checkpoint.folder)} needs the transformers library ({error}); install it with "
-            "`pip install 'infill-ls[models]'`, or use the default model"
+            f"{name_of(checkpoint.folder)} needs the transformers library ({error}): run {installing(MODELS)}, or use "
+            "the default model"
         ) from error
     except Exception as error:  # the library's own checks raise plain exceptions
         raise ModelDamagedError(

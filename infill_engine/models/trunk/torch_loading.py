@@ -1,16 +1,14 @@
-"""Loads the trunk, or another model of its architecture, for torch or MLX."""
+"""Loads the trunk, or another model of its architecture, for torch."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from infill_engine.models.runtime.devices import MLX, physical_cores
+from infill_engine.models.runtime.devices import physical_cores
 from infill_engine.models.runtime.precision import dtype_of
-from infill_engine.models.runtime.profile import profile_of
 from infill_engine.models.trunk.backends.interface import Backend
 from infill_engine.models.trunk.backends.products import (
     ROWS,
@@ -25,7 +23,6 @@ from infill_engine.models.trunk.denoiser import Denoiser
 from infill_engine.models.trunk.merged import Floats, MergedWeights
 from infill_engine.models.trunk.network import Layer, Network
 from infill_engine.models.trunk.prepared import Prepared
-from infill_engine.models.trunk.smoothing import Smoothing
 from infill_engine.settings import ModelSettings
 
 Report = Callable[[str, float], None]  # the current task, and the share of it that is done
@@ -40,15 +37,11 @@ def load_backend(
     Raises ModelDamagedError, or InputError for an unknown precision.
     """
     dtype = dtype_of(settings, device)
-    if device == MLX:
-        from infill_engine.models.trunk.backends.mlx_backend import MlxBackend
-
-        return MlxBackend(replace(merged, smoothing=Smoothing()), dtype, denoiser)
     network, blocks = build_network(merged, device, dtype, report), None
     if denoiser is not None:
         head = merged.weights.embedding() if merged.config.tied else merged.weights.head()
         blocks = TorchBlocks.of(denoiser, network, head, FloatProducts(device, dtype).of_rows)
-    return TorchBackend(network, device, dtype, profile_of(str(dtype).removeprefix("torch.")), blocks)
+    return TorchBackend(network, device, dtype, _profile_of(str(dtype).removeprefix("torch.")), blocks)
 
 
 @torch.inference_mode()
@@ -88,7 +81,7 @@ def int8_backend(prepared: Prepared, note: str, denoiser: Denoiser | None = None
     if denoiser is not None:
         of_head = arrays[f"{head}.codes"], arrays[f"{head}.scales"][:, 0].astype(np.float32)
         blocks = TorchBlocks.of(denoiser, network, of_head, make.of_rows)
-    profile = f"{profile_of('float32' if kernel is None else kernel.NAME)}; {note}"
+    profile = f"{_profile_of('float32' if kernel is None else kernel.NAME)}; {note}"
     return TorchBackend(network, profile=profile, blocks=blocks)
 
 
@@ -129,3 +122,9 @@ def build_network(
         return (kept[ids].float() * steps[ids, None]).to(dtype)
 
     return Network(config, layers, tensor(weights.read_vector("norm")), embed, head)
+
+
+def _profile_of(precision: str) -> str:
+    """Describe a precision and torch's current number of threads, such as `int8, 1 thread`."""
+    threads = torch.get_num_threads()
+    return f"{precision}, {threads} thread" + "s" * (threads > 1)

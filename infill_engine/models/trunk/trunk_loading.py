@@ -2,20 +2,21 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TypeVar
 
-import psutil
-
-from infill_engine.errors import ModelDamagedError, ModelTooLargeError
+from infill_engine.errors import InputError, ModelDamagedError, ModelError, ModelTooLargeError
 from infill_engine.models.checkpoint.user_data import prepared_folder
 from infill_engine.models.registry import TRUNK
-from infill_engine.models.runtime.devices import MLX, physical_cores, wanted_threads
+from infill_engine.models.runtime.devices import MLX, free_memory, on_apple_silicon, physical_cores, wanted_threads
+from infill_engine.models.runtime.extras import TORCH, has_torch, installing
 from infill_engine.models.trunk.backends.interface import Backend
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.denoiser import Denoiser
 from infill_engine.models.trunk.model import CACHES, TrunkModel
 from infill_engine.models.trunk.prepared import Prepared, find_prepared, prepare
 from infill_engine.models.trunk.slots import SLOTS
+from infill_engine.models.trunk.smoothing import Smoothing
 from infill_engine.models.trunk.sources import Source
 from infill_engine.settings import AUTO, ModelSettings
 
@@ -28,8 +29,9 @@ LIBRARIES = 150_000_000  # bytes of the process without a model
 def load_trunk(source: Source, device: str, settings: ModelSettings, report: Report) -> TrunkModel:
     """Return a model of the trunk's architecture.
 
-    On a CPU it computes in int8, unless another precision was chosen. Raises ModelDamagedError, ModelTooLargeError, or
-    InputError for an unknown precision.
+    On a CPU it computes in int8, unless another precision was chosen. Raises ModelDamagedError, ModelTooLargeError,
+    ModelError if torch would have to compute it and is not installed, or InputError for a precision that is unknown or
+    needs torch.
     """
     in_int8 = device == "cpu" and settings.dtype in (AUTO, INT8)
     # Hashing and compiling do not hold the interpreter's lock, so they run beside Python code.
@@ -49,10 +51,7 @@ def load_trunk(source: Source, device: str, settings: ModelSettings, report: Rep
             report("compiling the model", 0.9)
             backend, note = _int8_backend(prepared, denoiser), " ".join(filter(None, (prepared.note, note)))
             return TrunkModel(backend, vocabulary, note, soft_prompt)
-    from infill_engine.models.trunk.torch_loading import load_backend
-
-    backend = load_backend(source.open(), denoiser, device, settings, report)
-    return TrunkModel(backend, vocabulary, note, soft_prompt)
+    return TrunkModel(_float_backend(source, denoiser, device, settings, report), vocabulary, note, soft_prompt)
 
 
 def _unless_damaged(load: Callable[[], T | None], otherwise: str) -> tuple[T | None, str]:
@@ -71,15 +70,12 @@ def memory_needed(config: TrunkConfig, bytes_each: int = 1) -> int:
 
 def require_memory(source: Source, device: str, settings: ModelSettings) -> None:
     """Raise ModelTooLargeError if a model does not fit into the device's free memory."""
+    if device == MLX:
+        return
+    bytes_each = 2
     if device == "cpu":
         bytes_each = 1 if settings.dtype in (AUTO, INT8) else 4 if "32" in settings.dtype else 2
-        needed, free = memory_needed(source.config, bytes_each), psutil.virtual_memory().available
-    elif device == MLX:
-        return
-    else:
-        from infill_engine.models.runtime.memory import free_memory
-
-        needed, free = memory_needed(source.config, 2), free_memory(device)
+    needed, free = memory_needed(source.config, bytes_each), free_memory(device)
     if needed > free:
         raise ModelTooLargeError(
             f"{source.name} needs about {needed / 1e9:.1f} GB and {device} has {free / 1e9:.1f} GB free. Free some "
@@ -97,8 +93,11 @@ def find_openvino() -> bool:
 
 
 def _int8_backend(prepared: Prepared, denoiser: Denoiser | None) -> Backend:
-    """Return the fastest backend here: torch where OpenVINO cannot be used, or has no fast int8 products."""
-    note = "without OpenVINO: `pip install openvino` makes it faster"
+    """Return the fastest backend here: torch where OpenVINO cannot be used, or has no fast int8 products.
+
+    Without torch, OpenVINO computes as well as it can. Raises ModelError if neither can.
+    """
+    slow, note = None, "OpenVINO is not installed (`pip install openvino`)"
     if find_openvino():
         from infill_engine.models.trunk.backends.openvino_backend import OpenVinoBackend
 
@@ -106,9 +105,33 @@ def _int8_backend(prepared: Prepared, denoiser: Denoiser | None) -> Backend:
             backend = OpenVinoBackend(prepared, wanted_threads() or physical_cores(), denoiser)
             if backend.is_fast():
                 return backend
-            note = "OpenVINO is slower on this processor"
+            slow, note = backend, "OpenVINO is slower on this processor"
         except RuntimeError:  # what OpenVINO raises
             note = "OpenVINO does not know this processor"
-    from infill_engine.models.trunk.torch_loading import int8_backend
+    if has_torch():
+        from infill_engine.models.trunk.torch_loading import int8_backend
 
-    return int8_backend(prepared, note, denoiser)
+        return int8_backend(prepared, note, denoiser)
+    if slow is None:
+        raise ModelError(
+            f"{note}, and torch, which would compute the model in its place, is not installed: run {installing(TORCH)}."
+        )
+    slow.profile += f"; slow on this processor: try {installing(MLX if on_apple_silicon() else TORCH)}"
+    return slow
+
+
+def _float_backend(
+    source: Source, denoiser: Denoiser | None, device: str, settings: ModelSettings, report: Report
+) -> Backend:
+    """Return a backend that computes in a floating-point type. Raises InputError if that needs torch."""
+    if device == MLX:
+        from infill_engine.models.trunk.backends.mlx_backend import MlxBackend
+
+        return MlxBackend(replace(source.open(), smoothing=Smoothing()), settings.float_type(), denoiser)
+    if not has_torch():
+        raise InputError(
+            f"the precision `{settings.dtype}` on a CPU needs torch: run {installing(TORCH)}, or use `{AUTO}`"
+        )
+    from infill_engine.models.trunk.torch_loading import load_backend
+
+    return load_backend(source.open(), denoiser, device, settings, report)

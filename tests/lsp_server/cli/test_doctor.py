@@ -1,6 +1,7 @@
 """`infill-ls doctor`: a real engine is started, asked and ended."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from infill_engine.text.languages.record import Grammar
 from lsp_server.__main__ import main
 from lsp_server.cli import doctor
 from lsp_server.cli.doctor import Trial, Verdict
+from lsp_server.settings.schema import EngineChoice
 
 NAMES = ["python", "grammars", "engine", "completion"]
 BUDGET = ("--budget-ms", "5000")
@@ -136,3 +138,16 @@ def test_how_the_model_computes_is_told() -> None:
     status = Status(State.READY, "int8; too slow here for 150 ms", model="default", device="cpu")
     check = doctor.check_engine(Trial(ready_seconds=2.0, status=status))
     assert check.detail == "default on cpu, ready 2.0 s after it was started; int8; too slow here for 150 ms"
+
+
+@pytest.mark.parametrize(("device", "warned"), [("auto", True), ("cpu", False)])
+def test_a_card_that_nothing_uses(device: str, warned: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "has_nvidia_card", lambda: True)
+
+    def card() -> list[doctor.Check]:
+        return list(doctor.check_card(EngineChoice(device=device)))
+
+    assert not card()
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert [(check.name, check.status) for check in card()] == [("gpu", Verdict.WARN)] * warned
+    assert all("infill-ls[torch]" in check.remedy for check in card())

@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 
 import mlx.core as mx
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from infill_engine.models.runtime.devices import MLX
+from infill_engine.models.runtime.devices import MLX, on_apple_silicon
 from infill_engine.models.trunk.backends.interface import LIKELIEST, Likely
 from infill_engine.models.trunk.denoiser import Denoised, Denoiser, Floats, Ints
 from infill_engine.models.trunk.merged import MergedLayer, MergedWeights
@@ -20,7 +19,6 @@ from infill_engine.models.trunk.slots import NO_BLOCKS, SLOTS, Blocks, Rows
 from infill_engine.models.trunk.soft_prompt import SoftPrompt
 
 BITS, GROUP = 8, 64
-DTYPES = {torch.float32: mx.float32, torch.bfloat16: mx.bfloat16, torch.float16: mx.float16}
 Buffer = list[tuple[mx.array, mx.array]]  # a layer's keys and values, [kv_heads, SLOTS, head_dim] each
 Product = Callable[[mx.array], mx.array]
 Turn = tuple[mx.array, mx.array]  # cosines and sines
@@ -44,10 +42,15 @@ class MlxBackend:
 
     device = MLX
 
-    def __init__(self, merged: MergedWeights, dtype: torch.dtype, denoiser: Denoiser | None = None) -> None:
+    def __init__(self, merged: MergedWeights, dtype: str = "", denoiser: Denoiser | None = None) -> None:
+        """Load the weights in the floating-point type with this name; "" takes the fastest one.
+
+        On Apple Silicon that is float16: this model does not overflow in it, and some of the processors have no
+        bfloat16.
+        """
         weights, self.config, self.denoiser = merged.weights, merged.config, denoiser
-        self.dtype = DTYPES[dtype]
-        self.profile = "float32" if dtype == torch.float32 else f"{BITS} bits"
+        self.dtype = getattr(mx, dtype or ("float16" if on_apple_silicon() else "float32"))
+        self.profile = "float32" if self.dtype == mx.float32 else f"{BITS} bits"
         self._layers = [self._layer(merged.layer(number)) for number in range(self.config.layers)]
         self._norm = self._array(weights.read_vector("norm"))
         codes, scales = weights.embedding()

@@ -110,7 +110,7 @@ def _options(port: int, user_data: Path, extensions: Path) -> list[str]:
 def _environment(scratch: Path) -> dict[str, str]:
     """Without infill-ls on the PATH, with one Python on it; what the server needs is found where it is now.
 
-    So the wheel is installed as users install it, without its requirements, of which torch alone takes minutes.
+    So the wheel is installed as users install it, without its requirements, which would be downloaded.
     """
     bin_folder, tools = scratch / "bin", scratch / "tools"
     bin_folder.mkdir()

@@ -7,8 +7,10 @@ import contextlib
 import io
 import json
 import os
+import sys
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any
@@ -46,6 +48,21 @@ def fetch(name: str) -> dict[str, object]:
     said: list[object] = []
     found = hub.fetch(name, lambda doing, share: said.append((doing, share)))
     return {"files": sorted(path.name for path in found.rglob("*")), "folder": str(found), "said": said}
+
+
+def load_without_torch(name: str) -> dict[str, object]:
+    sys.modules["torch"] = None  # type: ignore[assignment]
+    from infill_engine.models.model_loading import load_model
+
+    load_model(name)
+    return {}
+
+
+def describe_without_torch(name: str) -> dict[str, object]:
+    sys.modules["torch"] = None  # type: ignore[assignment]
+    from infill_engine.models.checkpoint.inspect import describe
+
+    return asdict(describe(name, "cpu"))
 
 
 def _run(program: Program, name: str, environment: dict[str, str], answer: Connection) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ from safetensors.torch import save_file
 from bench.families import masked
 from infill_engine.models.checkpoint.hub import is_hub_name
 
-NAME = "some/dream"
+NAME, CODER = "some/dream", "some/coder"
 
 Fetch = Callable[..., dict[str, object]]
 
@@ -29,6 +30,9 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
     for other in ("modeling_dream.py", "pytorch_model.bin", "README.md", "onnx/model.safetensors"):
         (folder / other).parent.mkdir(exist_ok=True)
         (folder / other).write_text("never to be fetched")
+    coder = shutil.copytree(folder, folder.with_name("coder"))
+    config = json.loads((coder / "config.json").read_text())
+    (coder / "config.json").write_text(json.dumps(config | {"model_type": "qwen2", "auto_map": None}))
     pickled = tmp_path_factory.mktemp("pickled")
     (pickled / "config.json").write_text("{}")
     (pickled / "pytorch_model.bin").write_text("never to be fetched")
@@ -36,7 +40,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
     (large / "config.json").write_text("{}")
     save_file({"weight": torch.zeros(6_000_000)}, large / "model.safetensors")
     refusals = {"some/gated": (403, "GatedRepo"), "some/secret": (401, ""), "some/broken": (503, "")}
-    with serving(Hub({NAME: folder, "some/pickled": pickled, "some/large": large}, refusals)) as served:
+    with serving(Hub({NAME: folder, CODER: coder, "some/pickled": pickled, "some/large": large}, refusals)) as served:
         yield served
 
 
@@ -109,6 +113,19 @@ def test_a_model_is_looked_at_without_fetching_it(fetch: Fetch, hub: Hub) -> Non
     assert "names no model type" in str(fetch("some/large", hub_programs.peek)["error"])
     assert "without safetensors" in str(fetch("some/pickled", hub_programs.peek)["error"])
     assert "cannot be reached" in str(fetch(NAME, hub_programs.peek, HF_ENDPOINT="http://127.0.0.1:9")["error"])
+
+
+def test_a_model_that_needs_torch_is_not_fetched_without_it(fetch: Fetch, hub: Hub) -> None:
+    assert "infill-ls[models]" in str(fetch(NAME, hub_programs.load_without_torch)["error"])
+    assert not any("tokenizer" in request for request in hub.requests)  # which comes with the weights
+
+
+def test_a_model_is_described_without_torch_if_it_is_computed_without(fetch: Fetch) -> None:
+    found = fetch(CODER, hub_programs.describe_without_torch)
+    assert "error" not in found, found
+    assert found["config"]["model_type"] == "qwen2"  # type: ignore[index]
+    assert found["memory"]["bf16"] > found["memory"]["int8"] > 0  # type: ignore[index]
+    assert "infill-ls[models]" in str(fetch(NAME, hub_programs.describe_without_torch)["error"])
 
 
 @pytest.mark.parametrize(

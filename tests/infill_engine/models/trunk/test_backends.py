@@ -111,7 +111,7 @@ def run(backend, *, one_by_one: bool = False):
 def test_mlx_computes_what_torch_computes(weights, adapter, with_adapter):
     mlx = pytest.importorskip("infill_engine.models.trunk.backends.mlx_backend")
     used = adapter if with_adapter else Adapter()
-    expected, found = run(floats(weights, used)), run(mlx.MlxBackend(MergedWeights(weights, used), torch.float32))
+    expected, found = run(floats(weights, used)), run(mlx.MlxBackend(MergedWeights(weights, used), "float32"))
     np.testing.assert_allclose(found.logprobs, expected.logprobs, atol=1e-3)
     np.testing.assert_array_equal(found.tokens[:, 0], expected.tokens[:, 0])
 
@@ -119,7 +119,7 @@ def test_mlx_computes_what_torch_computes(weights, adapter, with_adapter):
 def test_mlx_rotates_keys_as_torch_does(weights):
     mlx = pytest.importorskip("infill_engine.models.trunk.backends.mlx_backend")
     found = []
-    for backend in (floats(weights, Adapter()), mlx.MlxBackend(MergedWeights(weights), torch.float32)):
+    for backend in (floats(weights, Adapter()), mlx.MlxBackend(MergedWeights(weights), "float32")):
         buffer, rows = backend.new_buffer(), rows_of(PROMPT)
         backend.run(buffer, rows, 0)
         backend.rotate(buffer, slice(SUFFIX, SUFFIX + len(PROMPT.suffix)), 5)
@@ -130,7 +130,7 @@ def test_mlx_rotates_keys_as_torch_does(weights):
 def test_mlx_in_eight_bits_is_near(weights):
     mlx = pytest.importorskip("infill_engine.models.trunk.backends.mlx_backend")
     expected = run(floats(weights, Adapter()))
-    found = run(mlx.MlxBackend(MergedWeights(weights), torch.float16))
+    found = run(mlx.MlxBackend(MergedWeights(weights), "float16"))
     assert np.abs(found.logprobs - expected.logprobs).mean() < 0.02
 
 

@@ -79,7 +79,7 @@ def torch_int8(source, denoiser):
 
 def mlx(source, denoiser):
     backend = pytest.importorskip("infill_engine.models.trunk.backends.mlx_backend")
-    return backend.MlxBackend(source.open(), torch.float32, denoiser)
+    return backend.MlxBackend(source.open(), "float32", denoiser)
 
 
 def rows_of(tokens):

@@ -37,7 +37,7 @@ def behind(backend, soft_prompt=None):
 
 def mlx(weights, adapter):  # noqa: F811
     module = pytest.importorskip("infill_engine.models.trunk.backends.mlx_backend")
-    return module.MlxBackend(MergedWeights(weights, adapter), torch.float32)
+    return module.MlxBackend(MergedWeights(weights, adapter), "float32")
 
 
 @pytest.mark.parametrize("make", [pytest.param(floats, id="torch"), pytest.param(mlx, id="mlx"), *INT8])

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -129,7 +131,7 @@ def test_mlx_computes_the_same(tmp_path: Path, form: str) -> None:
     write_gguf(path, form=coder(tmp_path, tied=form == "tied", untied=form == "untied"))
     merged = given(path).open()
     expected = logprobs(TorchBackend(build_network(merged)))
-    np.testing.assert_allclose(logprobs(mlx.MlxBackend(merged, torch.float32)), expected, atol=1e-3)
+    np.testing.assert_allclose(logprobs(mlx.MlxBackend(merged, "float32")), expected, atol=1e-3)
 
 
 def test_the_tokenizer_of_a_file_writes_what_the_published_one_does(gguf: Path, tmp_path: Path) -> None:
@@ -158,6 +160,22 @@ def test_it_answers_and_is_prepared_once(
     assert {engine.name for engine in engines} == {str(path)}
     assert calibration_of(str(path)) == calibration_of("trunk")
     assert describe(str(path), "cpu").family == "qwen2.5-coder"
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_it_needs_no_torch(gguf: Path, tmp_path: Path, kind: str) -> None:
+    path = gguf if kind == "file" else published(gguf, tmp_path / "folder", tied=True)
+    program = """
+import sys
+sys.modules |= dict.fromkeys(["torch", "transformers"])
+from infill_engine import Deadline, InfillRequest, load_engine
+from infill_engine.models.checkpoint.inspect import describe
+engine = load_engine(sys.argv[1])
+assert engine.profile.startswith("int8"), engine.profile
+engine.infill(InfillRequest("def f(", "):\\n"), Deadline.after_ms(60_000))
+assert describe(sys.argv[1]).family == "qwen2.5-coder"
+"""
+    subprocess.run([sys.executable, "-c", program, str(path)], check=True)
 
 
 def test_models_keep_their_prepared_files_side_by_side(gguf: Path, tmp_path: Path) -> None:
