@@ -14,7 +14,9 @@ from infill_engine.types import Candidate, InfillRequest, PastEdit, Proposal, Re
 
 MOST_NATS = 6.0  # differences beyond it count as this much
 
+BY_HAND: Mapping[str, float] = {"wrong": 1.5}  # version histories have no errors of other servers
 WEIGHTS: Mapping[str, float] = {
+    **BY_HAND,
     "constant": -2.02,
     "worth": 0.71,
     "mean": 1.37,
@@ -27,7 +29,6 @@ WEIGHTS: Mapping[str, float] = {
     "inserts nothing": 0.98,
     "is there": -0.77,
     "again": -0.33,
-    "wrong": 1.5,  # set by hand: version histories have no errors of other servers
 }
 
 

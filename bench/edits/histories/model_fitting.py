@@ -27,9 +27,9 @@ from infill_engine.edits.by_model import HOLE, Region, proposal_of
 from infill_engine.edits.types import applied
 from infill_engine.engine.engine import Engine
 from infill_engine.engine.engine_loading import load_engine
-from infill_engine.ranking.rewrites import features_of, probability, takes_back
+from infill_engine.ranking.rewrites import BY_HAND, features_of, probability, takes_back
 
-THRESHOLDS = (0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7)
+THRESHOLDS = (0.05, 0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7)
 
 
 def main() -> None:
@@ -95,11 +95,11 @@ def _judged(
 def fit_rows(examples: list[dict[str, Any]]) -> dict[str, float]:
     """Return the weights of the features."""
     rows = [(change, example) for example in examples for change in example["rows"]]
-    names = list(rows[0][0]["features"])
+    names = [name for name in rows[0][0]["features"] if name not in BY_HAND]
     features = np.array([[change["features"][name] for name in names] for change, _ in rows])  # [N, F]
     right = np.array([is_right(change) for change, _ in rows], float)
     counts = np.array([1.0 if example["kind"] == "edit" else FINISHED for _, example in rows])
-    return dict(zip(names, fit(features, right, counts).tolist(), strict=True))
+    return {**BY_HAND, **dict(zip(names, fit(features, right, counts).tolist(), strict=True))}
 
 
 def print_thresholds(examples: list[dict[str, Any]], weights: dict[str, float]) -> None:
