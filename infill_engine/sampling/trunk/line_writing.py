@@ -46,15 +46,20 @@ class LineWriter:
         self.slots += found.slots
         return found.logprobs
 
-    def write(self, start: Floats, sign: Ints, draft: Sequence[int], *, must_differ: bool) -> Job[tuple[str, Floats]]:
+    def write(
+        self, start: Floats, sign: Ints, draft: Sequence[int], read: Floats | None = None, *, must_differ: bool
+    ) -> Job[tuple[str, Floats]]:
         """Write a line after the prediction `start` [V]; its first token is one of `sign`.
 
-        Returns it without its end, and the prediction after it [V]. Raises NoRoom.
+        `read` are the predictions after the tokens of the draft [D, V], if it has been read. Returns the line without
+        its end, and the prediction after it [V]. Raises NoRoom.
         """
         line: list[int] = []
         rest = guess = list(draft)
         skipped = 0
-        rows = [_only(start, sign), *(yield from self.take(guess))] if guess else [_only(start, sign)]
+        if read is None and guess:
+            read = yield from self.take(guess)
+        rows = [_only(start, sign), *(() if read is None else read)]
         while True:
             kept = next((at for at, token in enumerate(guess) if rows[at].argmax() != token), len(guess))
             differs = must_differ and kept == len(guess)
@@ -64,7 +69,7 @@ class LineWriter:
             for row, token in zip(rows, guess[:kept], strict=False):
                 self._count(float(row[token]))
             line += guess[:kept]
-            self._drop(len(guess) - kept)
+            self.drop(len(guess) - kept)
             if line and self._ends(line[-1]):
                 return self._text(line), rows[kept].copy()
             row = _without(rows[kept], guess[kept]) if differs else rows[kept]
@@ -89,7 +94,7 @@ class LineWriter:
         self.least = min(self.least, logprob)
         self.tokens += 1
 
-    def _drop(self, count: int) -> None:
+    def drop(self, count: int) -> None:
         """Give back the slots of the last tokens."""
         if count:
             del self.slots[-count:]

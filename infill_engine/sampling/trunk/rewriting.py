@@ -110,13 +110,21 @@ class Rewriting:
         lines, sign, written = self.prompt.lines[place.line :], place.sign, self._written()
         gone = {line for edit in self.request.history if not edit.new for line in edit.old.splitlines()}
         removed: list[str] = []
+        read: Floats | None = None  # predictions after the draft of the first new line
         while sign == REMOVE:
+            if read is not None:
+                writer.drop(len(read))
             removed.append(lines[len(removed)].text)
-            start = (yield from writer.take(self._encode(f"-{removed[-1]}\n")))[-1]
+            # Mostly one line is replaced, so its draft is read with it.
+            draft = [] if len(removed) > 1 else self._encode(f"+{removed[0]}\n")
+            rows = yield from writer.take([*self._encode(f"-{removed[-1]}\n"), *draft])
+            start, read = rows[-len(draft) - 1], rows[-len(draft) :] if draft else None
             below = lines[len(removed)] if len(removed) < len(lines) else None
             more = below is not None and below.hole == lines[0].hole and below.text not in written
             signs = (*([KEEP] if gone.issuperset(removed) else []), INSERT, *([REMOVE] if more else []))
             sign = self._likeliest_sign(start, signs if len(removed) < MOST_LINES else (KEEP, INSERT))
+        if read is not None and sign != INSERT:
+            writer.drop(len(read))
         inserted: list[str] = []
         drafts = removed or other_than or self.request.history[-1].new.splitlines()
         # A line that alone is replaced becomes another one; a block is not inserted twice.
@@ -125,8 +133,9 @@ class Rewriting:
             draft = self._encode(f"+{drafts[len(inserted)]}\n") if len(inserted) < len(drafts) else []
             told = len(inserted) < len(same) and inserted == same[: len(inserted)]
             new = told and bool(same[len(inserted)].strip())
-            text, start = yield from writer.write(start, self._tokens(INSERT), draft, must_differ=new)
+            text, start = yield from writer.write(start, self._tokens(INSERT), draft, read, must_differ=new)
             inserted.append(text[1:])
+            read = None
             sign = self._likeliest_sign(start, (KEEP, INSERT))
         if removed == inserted:
             return None
