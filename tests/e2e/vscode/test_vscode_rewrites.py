@@ -29,7 +29,7 @@ def server(scratch: Path) -> str:
 
 @pytest.fixture
 def rewriting(code: Workbench, server: str) -> Iterator[Workbench]:
-    code.configure(serverPath=server, nextEditModel=True, rewriteBudgetMs=5000)
+    code.configure(serverPath=server, rewriteBudgetMs=5000)
     code.wait_for_model("rewriting")
     yield code
     code.close()
@@ -168,7 +168,7 @@ def test_a_finished_file_stays_silent_while_the_cursor_moves_through_it(rewritin
 
 def test_the_status_says_why_nothing_is_proposed_and_a_command_turns_it_on(rewriting: Workbench) -> None:
     code = rewriting
-    code.configure(nextEditModel=None)
+    code.configure(nextEditModel=False)
     path, _ = edit(code, "status.py", CHECK)
     code.press_for_message("F5", "No next edit: everything still fits.")
     code.saved(path)
@@ -177,7 +177,6 @@ def test_the_status_says_why_nothing_is_proposed_and_a_command_turns_it_on(rewri
     code.command("Infill: Show Status")
     code.until(lambda: "next edits are on, those of the model too" in code.text(), "the status", code.text)
     code.close()
-    code.command("Infill: Toggle Next Edits of the Model")
 
 
 def test_errors_that_vscode_shows_are_told(rewriting: Workbench, scratch: Path) -> None:

@@ -20,7 +20,7 @@ ROWS = 20
 
 
 def main() -> None:
-    options = {"cmd": [sys.executable, str(SERVER)], "settings": {"nextEditModel": True}}
+    options = {"cmd": [sys.executable, str(SERVER)], "settings": {}}
     with tempfile.TemporaryDirectory() as folder, editor(Path(folder), options) as nvim:
         recording = Recording(nvim, COLUMNS, ROWS)
         nvim.command("set noruler noshowcmd noshowmode laststatus=2 termguicolors")
