@@ -92,7 +92,7 @@ def regions(text: str, first: int, last: int, history: Sequence[PastEdit], place
     for row in chain(places, _alike(lines, first, last, history)):
         if len(found) > OTHERS:
             break
-        if row not in taken and row < len(lines):
+        if row not in taken and 0 <= row < len(lines):
             start = next(at for at in range(row, -1, -1) if at == max(0, row - AROUND) or at - 1 in taken)
             end = next(
                 at for at in range(row + 1, len(lines) + 1) if at in (row + AROUND + 1, len(lines)) or at in taken

@@ -3,6 +3,7 @@
 import pytest
 
 from infill_engine.edits.by_model import (
+    AROUND,
     CONTEXT,
     MOST_HISTORY,
     past_edits,
@@ -12,7 +13,7 @@ from infill_engine.edits.by_model import (
     requests_for,
 )
 from infill_engine.edits.types import Change, Kind, applied
-from infill_engine.types import Candidate, PastEdit
+from infill_engine.types import Candidate, Diagnostic, PastEdit
 
 TEXT = "".join(f"line{number} = {number}\n" for number in range(40))
 EDIT = PastEdit("a.py", "one = f(1)\n", "one = g(1)\n", "", "")
@@ -50,6 +51,19 @@ def test_the_regions_are_around_the_edit_and_around_the_line_most_like_it():
     assert near.start < near.known[0] < near.known[1] < near.end
     assert "two = f(2)\n" in text[other.start : other.end]
     assert other.start >= near.end
+
+
+def test_other_regions_are_around_the_cursor_and_errors():
+    errors = [Diagnostic(row, f"error {row}") for row in (-1, 38, 24, 5000)]
+    found = requests_for(TEXT, (10, 11), "python", "a.py", [EDIT], errors, cursor_row=30)
+    places = [TEXT.count("\n", 0, region.start) for region, _ in found]
+    assert [place + AROUND for place in places[1:]] == [30, 24]  # the nearest error
+    assert [request.diagnostics for _, request in found] == [(), (), (Diagnostic(AROUND, "error 24"),)]
+
+
+def test_an_error_with_a_secret_is_not_told():
+    errors = [Diagnostic(20, 'password = "hunter2!"')]
+    assert all("hunter2" not in repr(one) for _, one in requests_for(TEXT, (10, 11), "python", "a.py", [EDIT], errors))
 
 
 def test_a_large_edit_has_no_region():
