@@ -107,36 +107,13 @@ class Rewriting:
         self.read.continuations.used = region.slots[-1] + 1  # overwrite the previous change
         before = sum(len(line.tokens) for line in self.prompt.lines[: place.line])
         writer = LineWriter(self.model, self.read, region.slots[:before])
-        lines, sign, written = self.prompt.lines[place.line :], place.sign, self._written()
-        gone = {line for edit in self.request.history if not edit.new for line in edit.old.splitlines()}
         removed: list[str] = []
-        read: Floats | None = None  # predictions after the draft of the first new line
-        while sign == REMOVE:
-            if read is not None:
-                writer.drop(len(read))
-            removed.append(lines[len(removed)].text)
-            # Mostly one line is replaced, so its draft is read with it.
-            draft = [] if len(removed) > 1 else self._encode(f"+{removed[0]}\n")
-            rows = yield from writer.take([*self._encode(f"-{removed[-1]}\n"), *draft])
-            start, read = rows[-len(draft) - 1], rows[-len(draft) :] if draft else None
-            below = lines[len(removed)] if len(removed) < len(lines) else None
-            more = below is not None and below.hole == lines[0].hole and below.text not in written
-            signs = (*([KEEP] if gone.issuperset(removed) else []), INSERT, *([REMOVE] if more else []))
-            sign = self._likeliest_sign(start, signs if len(removed) < MOST_LINES else (KEEP, INSERT))
-        if read is not None and sign != INSERT:
-            writer.drop(len(read))
         inserted: list[str] = []
-        drafts = removed or other_than or self.request.history[-1].new.splitlines()
-        # A line that alone is replaced becomes another one; a block is not inserted twice.
-        same = removed if len(removed) == 1 else [*other_than]
-        while sign == INSERT and len(inserted) < MOST_LINES:
-            draft = self._encode(f"+{drafts[len(inserted)]}\n") if len(inserted) < len(drafts) else []
-            told = len(inserted) < len(same) and inserted == same[: len(inserted)]
-            new = told and bool(same[len(inserted)].strip())
-            text, start = yield from writer.write(start, self._tokens(INSERT), draft, read, must_differ=new)
-            inserted.append(text[1:])
-            read = None
-            sign = self._likeliest_sign(start, (KEEP, INSERT))
+        sign, read = place.sign, None
+        if sign == REMOVE:
+            sign, start, read = yield from self._remove(writer, place.line, removed)
+        if sign == INSERT:
+            start = yield from self._insert(writer, start, read, removed, other_than, inserted)
         if removed == inserted:
             return None
         return RewriteScores(
@@ -150,6 +127,54 @@ class Rewriting:
             tuple(removed),
             tuple(inserted),
         )
+
+    def _remove(self, writer: LineWriter, first: int, removed: list[str]) -> Job[tuple[bytes, Floats, Floats | None]]:
+        """Remove lines from `first` on, at least one. Returns the sign that follows, and the prediction there [V].
+
+        Mostly one line is replaced, so its draft is read with it: returns the predictions after the draft's tokens
+        [D, V], too, if the draft is still wanted.
+        """
+        lines, written = self.prompt.lines[first:], self._written()
+        gone = {line for edit in self.request.history if not edit.new for line in edit.old.splitlines()}
+        draft = self._encode(f"+{lines[0].text}\n")
+        while True:
+            removed.append(lines[len(removed)].text)
+            rows = yield from writer.take([*self._encode(f"-{removed[-1]}\n"), *draft])
+            start, read = rows[-len(draft) - 1], rows[-len(draft) :] if draft else None
+            below = lines[len(removed)] if len(removed) < min(len(lines), MOST_LINES) else None
+            more = below is not None and below.hole == lines[0].hole and below.text not in written
+            may_end = gone.issuperset(removed) or len(removed) == MOST_LINES
+            signs = (*([KEEP] if may_end else []), INSERT, *([REMOVE] if more else []))
+            sign = self._likeliest_sign(start, signs)
+            if sign != INSERT:
+                writer.drop(len(draft))
+            if sign != REMOVE:
+                return sign, start, read
+            draft = []
+
+    def _insert(
+        self,
+        writer: LineWriter,
+        start: Floats,
+        read: Floats | None,
+        removed: Sequence[str],
+        other_than: Sequence[str],
+        inserted: list[str],
+    ) -> Job[Floats]:
+        """Insert lines, at least one. Returns the prediction after them [V]."""
+        drafts = removed or other_than or self.request.history[-1].new.splitlines()
+        # A line that alone is replaced becomes another one; a block is not inserted twice.
+        same = [*removed] if len(removed) == 1 else [*other_than]
+        sign = INSERT
+        while sign == INSERT and len(inserted) < MOST_LINES:
+            draft = self._encode(f"+{drafts[len(inserted)]}\n") if len(inserted) < len(drafts) else []
+            told = len(inserted) < len(same) and inserted == same[: len(inserted)]
+            differs = told and bool(same[len(inserted)].strip())
+            text, start = yield from writer.write(start, self._tokens(INSERT), draft, read, must_differ=differs)
+            inserted.append(text[1:])
+            read = None
+            sign = self._likeliest_sign(start, (KEEP, INSERT))
+        return start
 
     def _written(self) -> set[str]:
         """Return the lines that the user has written, which are not to be changed."""
