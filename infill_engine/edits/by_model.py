@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain
 
+from infill_engine.context.window import WIDER_CONTEXT_CHARS
 from infill_engine.edits.changes import changed_lines, make, trimmed
 from infill_engine.edits.resemblance import Resemblance
 from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span, applied
@@ -179,7 +180,10 @@ def request_for(
         gaps=(Gap(with_plain_ends(text[known[0] : known[1]]), HOLE),) if known else (),
         replaced=tuple(map(with_plain_ends, parts)),
         history=tuple(history),
-        wider_context=(text[: region.start], text[region.end :]),
+        wider_context=(
+            text[max(0, region.start - WIDER_CONTEXT_CHARS) : region.start],
+            text[region.end : region.end + WIDER_CONTEXT_CHARS],
+        ),
     )
 
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from infill_engine.context.drafts.find_drafts import find_drafts
 from infill_engine.context.hole import hole_at
-from infill_engine.context.window import window_at
+from infill_engine.context.window import WIDER_CONTEXT_CHARS, window_at
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.text.embedded import language_at
 from infill_engine.text.languages import related
@@ -19,7 +19,6 @@ BEFORE_CHARS = 100_000  # of this file before the cursor, searched for drafts
 AFTER_CHARS = 50_000
 OTHER_CHARS = 40_000  # of every other open file
 OTHER_FILES = 4
-WIDER_CONTEXT_CHARS = 20_000  # of this file on either side, sent to the engine to count words in
 NO_PROJECT_TEXT = ProjectText()
 SPARE_LINES = 2  # by which an alternative may be longer
 LEAST_BLOCK_LINES = 4  # that an alternative to a block may have

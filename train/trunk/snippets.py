@@ -11,11 +11,11 @@ from cachetools import LRUCache
 
 from infill_engine.context.project_text import joined, nearest_first
 from infill_engine.context.retrieval import Retriever
+from infill_engine.context.window import WIDER_CONTEXT_CHARS
 from infill_engine.models.trunk.prompt import TrunkVocabulary, build_head, fitting
 from infill_engine.types import InfillRequest
 from train.trunk.data import HeadOf, no_head
 
-WIDER_CONTEXT_CHARS = 20_000  # of the file on either side of the window, as in a request
 UNSEEN_CHARS = 500  # below the window that may be the suffix of a hole
 SHOWN_CHARS = 1_600  # above a hole, which a request sends as its prefix
 RETRIEVERS = 24  # packages whose file indexes are kept

@@ -48,8 +48,8 @@ class ByModel:
         from infill_engine.edits.by_model import Region, proposals_of, requests_for
 
         text, language, newest = "".join(snapshot.lines), snapshot.language, bursts[-1]
-        row = 0 if cursor is None else place_at(snapshot.lines, cursor)[0]
-        rows = (newest.first, newest.last + 1) if newest.before.uri == snapshot.uri else (row, row)
+        row = None if cursor is None else place_at(snapshot.lines, cursor)[0]
+        rows = (newest.first, newest.last + 1) if newest.before.uri == snapshot.uri else (row or 0, row or 0)
         path = self.path_of(snapshot.uri)
 
         def ask_about() -> list[tuple[Region, InfillRequest]]:

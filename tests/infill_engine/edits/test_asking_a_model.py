@@ -2,6 +2,7 @@
 
 import pytest
 
+from infill_engine.context.window import WIDER_CONTEXT_CHARS
 from infill_engine.edits.by_model import (
     AROUND,
     CONTEXT,
@@ -59,6 +60,12 @@ def test_other_regions_are_around_the_cursor_and_errors():
     places = [TEXT.count("\n", 0, region.start) for region, _ in found]
     assert [place + AROUND for place in places[1:]] == [30, 24]  # the nearest error
     assert [request.diagnostics for _, request in found] == [(), (), (Diagnostic(AROUND, "error 24"),)]
+
+
+def test_the_text_around_a_region_is_bounded():
+    text = "".join(f"line{number} = {number}\n" for number in range(20_000))
+    ((_, request), *_) = requests_for(text, (10_000, 10_001), "python", "a.py", [EDIT])
+    assert [len(side) for side in request.wider_context] == [WIDER_CONTEXT_CHARS] * 2
 
 
 def test_an_error_with_a_secret_is_not_told():

@@ -13,12 +13,13 @@ from tree_sitter import Parser, Tree
 sys.path.append(str(Path(__file__).parents[1] / "cli"))
 from command_line import run_here
 
+from infill_engine.context.window import WIDER_CONTEXT_CHARS
 from infill_engine.settings import USUAL_WINDOW
 from infill_engine.text import syntax
 from lsp_server.documents.snapshots import Documents
 from lsp_server.documents.syntax_tree import LARGEST_BYTES
 from lsp_server.settings.schema import ServerSettings
-from lsp_server.suggestions.request import AFTER_CHARS, BEFORE_CHARS, WIDER_CONTEXT_CHARS, build_request
+from lsp_server.suggestions.request import AFTER_CHARS, BEFORE_CHARS, build_request
 
 FUNCTION = "export function f{0}(a, b) {{\n  return g{0}(a, b);\n}}\n\n"
 GENERATED = "".join(FUNCTION.format(number) for number in range(5_000))  # 20,000 lines

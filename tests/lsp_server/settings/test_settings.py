@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from infill_engine.context.window import WIDER_CONTEXT_CHARS
 from infill_engine.types import Eagerness
 from lsp_server.documents.snapshots import Change, Documents, edited_lines
 from lsp_server.project.excludes import bad_patterns, is_excluded
@@ -18,7 +19,7 @@ from lsp_server.settings.schema import (
     ServerSettings,
     read_settings,
 )
-from lsp_server.suggestions.request import BEFORE_CHARS, WIDER_CONTEXT_CHARS, build_request
+from lsp_server.suggestions.request import BEFORE_CHARS, build_request
 
 DEFAULTS = ServerSettings()
 
