@@ -26,17 +26,29 @@ class Prediction:
     slot: int
 
 
+def _all_slots() -> list[int]:
+    return [*reversed(range(TEXTS, SLOTS))]
+
+
 @dataclass(slots=True)
 class Continuations:
-    """The predictions after texts by their tokens, and the next free slot."""
+    """The predictions after texts by their tokens, and the slots that are free, the lowest one last."""
 
-    used: int = TEXTS
+    _free: list[int] = field(default_factory=_all_slots)
     _after: dict[Path, Prediction] = field(default_factory=dict)
 
     @property
     def free_slots(self) -> int:
         """How many more tokens fit."""
-        return SLOTS - self.used
+        return len(self._free)
+
+    def take(self, count: int) -> list[int]:
+        """Return the lowest free slots, which are free no longer."""
+        return [self._free.pop() for _ in range(count)]
+
+    def give_back(self, slots: Sequence[int]) -> None:
+        """Make slots free again. No prediction may be kept for them."""
+        self._free = sorted((*self._free, *slots), reverse=True)
 
     def get(self, path: Path) -> Prediction | None:
         """Return the prediction after a text, if it is known; the empty text is the prompt itself."""
@@ -61,4 +73,4 @@ class Continuations:
     def clear(self) -> None:
         """Forget everything."""
         self._after.clear()
-        self.used = TEXTS
+        self._free = _all_slots()

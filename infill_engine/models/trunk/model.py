@@ -124,6 +124,11 @@ class TrunkModel:
         waiting = yield from cache.read(prompt, part, part)
         return ReadPrompt(prompt, cache, waiting, cache.outdated_suffix)
 
+    @property
+    def held_separately(self) -> tuple[int, ...]:
+        """The prefix of the prompt that was read separately last, as far as it was read."""
+        return self._separate.held.prefix if self._separate is not None else ()
+
     def rows_to_read(self, prompt: Prompt) -> int:
         """Return how many rows a hurried request would have to read, whatever the head."""
         rows = (cache.waits_for(replace(prompt, head=cache.head)) for cache in self._caches)
@@ -173,15 +178,13 @@ class TrunkModel:
         negative numbers are tokens of this pass (~0 is the first). The anchors of `blocks` are such tokens, or BEFORE
         for the end of a prompt that waits.
         """
-        used = reading.continuations.used
-        slots = list(range(used, used + len(tokens)))
+        slots = reading.continuations.take(len(tokens))
         before = [[slots[~parent] if parent < 0 else parent for parent in each] for each in parents]
         waiting = reading.waiting
         rows = joined(waiting, text_rows(reading.prompt, tokens, depths, slots, before))
         behind = Blocks([len(waiting) + anchor for anchor in blocks.anchors], blocks.widths)
         found = reading.cache.run(rows, max(len(waiting) - 1, 0), behind)
         reading.cache.hold(reading.prompt, waiting.slots)
-        reading.continuations.used += len(tokens)
         if waiting:
             reading.continuations.keep((), Prediction(found.logprobs[0], found.tokens[0], -1))
         reading.waiting = NO_ROWS

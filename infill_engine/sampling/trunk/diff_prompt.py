@@ -16,8 +16,10 @@ The model need not have been trained for it: patches are part of what it has rea
 line says whether the line changes.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from infill_engine.context.retrieval import Snippet
 from infill_engine.models.trunk.prompt import PREFIX_TOKENS, Prompt, TrunkVocabulary
@@ -26,6 +28,7 @@ from infill_engine.types import InfillRequest, PastEdit
 
 TITLE = "changes.diff\n"
 HISTORY_TOKENS = 192
+LESS_HISTORY_TOKENS = 112  # once the history has become too long, so that its beginning seldom moves
 HUNK_TOKENS = 112  # of one edit; a longer one is left out, and so are those before it
 DEFINITION_TOKENS = 64
 ERROR_TOKENS = 24
@@ -53,9 +56,18 @@ class DiffPrompt:
     first: int
 
 
-def diff_prompt(vocabulary: TrunkVocabulary, request: InfillRequest, definitions: Sequence[Snippet] = ()) -> DiffPrompt:
-    """Return the prompt of a request with a history. What does not fit, also of its region, is left out."""
-    tokens = [vocabulary.fim.file, *vocabulary.encode(TITLE), *_history(vocabulary, request.history)]
+def diff_prompt(
+    vocabulary: TrunkVocabulary,
+    request: InfillRequest,
+    definitions: Sequence[Snippet] = (),
+    held: Sequence[int] = (),
+) -> DiffPrompt:
+    """Return the prompt of a request with a history. What does not fit, also of its region, is left out.
+
+    `held` are the tokens of an earlier prompt. If it began with an edit that still fits, this one begins there, too.
+    """
+    title = [vocabulary.fim.file, *vocabulary.encode(TITLE)]
+    tokens = [*title, *_history(vocabulary, request.history, held[len(title) :])]
     tokens += _definitions(vocabulary, request, definitions)
     error = "".join(f" {one.message}" for one in request.diagnostics[:1])
     tokens += vocabulary.encode(f"@@ {request.path} @@")
@@ -102,20 +114,24 @@ def _fitting(lines: list[RegionLine]) -> tuple[int, list[RegionLine]]:
     return first, lines
 
 
-def _history(vocabulary: TrunkVocabulary, history: Sequence[PastEdit]) -> list[int]:
-    found: list[int] = []
+def _history(vocabulary: TrunkVocabulary, history: Sequence[PastEdit], held: Sequence[int]) -> list[int]:
+    hunks: list[list[int]] = []  # the newest first
     for edit in reversed(history):
-        hunk = vocabulary.encode(
-            _title(edit.path)
-            + "".join(
-                _marked(sign, text)
-                for sign, text in ((" ", edit.above), ("-", edit.old), ("+", edit.new), (" ", edit.below))
-            )
-        )
-        if len(hunk) > HUNK_TOKENS or len(hunk) + len(found) > HISTORY_TOKENS:
+        hunks.append(_hunk(vocabulary, edit))
+        if len(hunks[-1]) > HUNK_TOKENS:
+            hunks.pop()
             break
-        found = [*hunk, *found]
-    return found
+    sizes = [*accumulate(map(len, hunks))]
+    count = bisect_right(sizes, HISTORY_TOKENS)
+    begun = [number for number, hunk in enumerate(hunks, 1) if [*held[: len(hunk)]] == hunk]
+    if begun:
+        count = begun[-1] if begun[-1] <= count else bisect_right(sizes, LESS_HISTORY_TOKENS)
+    return [token for hunk in reversed(hunks[:count]) for token in hunk]
+
+
+def _hunk(vocabulary: TrunkVocabulary, edit: PastEdit) -> list[int]:
+    parts = ((" ", edit.above), ("-", edit.old), ("+", edit.new), (" ", edit.below))
+    return vocabulary.encode(_title(edit.path) + "".join(_marked(sign, text) for sign, text in parts))
 
 
 def _definitions(vocabulary: TrunkVocabulary, request: InfillRequest, definitions: Sequence[Snippet]) -> list[int]:

@@ -5,15 +5,18 @@ lines of the region ──one pass──▶ where a change is likely ──▶ o
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from infill_engine.budget.work import Job, OutOfTime
+from infill_engine.context.ngrams import Ngrams
 from infill_engine.edits.resemblance import NEWEST, Resemblance
 from infill_engine.models.trunk.denoiser import Floats, Ints
 from infill_engine.models.trunk.model import ReadPrompt, TrunkModel
 from infill_engine.sampling.trunk.diff_prompt import KNOWN, DiffPrompt, region_lines
-from infill_engine.sampling.trunk.line_writing import LineWriter, NoRoom
+from infill_engine.sampling.trunk.line_writing import LineWriter
+from infill_engine.sampling.trunk.shared_passes import NoRoom, Writing, run_together
 from infill_engine.types import InfillRequest, Proposal, RewriteScores
 
 PLACES_AROUND, PLACES = 3, 1  # where a change is tried, around the newest edit and elsewhere
@@ -50,39 +53,49 @@ class Rewriting:
     found: list[RewriteScores] = field(default_factory=list)
 
     def run(self) -> Job[bool]:
-        """Find changes, the likeliest place first. Return whether there was time for all."""
-        region = LineWriter(self.model, self.read, [])
+        """Find changes, those at all likely places at the same time. Return whether there was time for all."""
+        if not self.prompt.lines:
+            return True
+        region = self._writer([], [])
         try:
-            starts = yield from self._line_starts(region)
-            places = self._places(starts)
-            has_newest = any(line.hole == KNOWN for line in self.prompt.lines)
-            for place in places[: PLACES_AROUND if has_newest else PLACES]:
-                if place.worth < max(LEAST_WORTH, places[0].worth - PRUNING_MARGIN):
-                    break
-                try:
-                    change = yield from self._change(region, place, starts[place.line])
-                    if change is not None and self._doubles(change, place):
-                        change = yield from self._change(region, place, starts[place.line], change.inserted)
-                except NoRoom:
-                    continue
-                if change is not None and not self._doubles(change, place):
-                    self.found.append(change)
+            (starts,) = yield from run_together(self.model, self.read, [self._line_starts(region)], self.part)
+            changes = [self._try(region, place, starts[place.line]) for place in self._promising(starts)]
+            yield from run_together(self.model, self.read, changes, self.part)
         except OutOfTime:
             return False
         return True
 
-    def _line_starts(self, writer: LineWriter) -> Job[list[Floats]]:
+    @cached_property
+    def _region(self) -> list[int]:
+        """The tokens of the region's lines, as unchanged."""
+        return [token for line in self.prompt.lines for token in line.tokens]
+
+    @cached_property
+    def _patch(self) -> Ngrams:
+        return Ngrams([np.array([*self.read.prompt.prefix, *self.read.prompt.middle, *self._region])])
+
+    def _writer(self, slots: Sequence[int], tokens: Sequence[int]) -> LineWriter:
+        return LineWriter(self.model.vocabulary, self.read, self._patch, [*slots], [*tokens])
+
+    def _line_starts(self, writer: LineWriter) -> Writing[list[Floats]]:
         """Read the region's lines as unchanged. Returns the prediction at the beginning of each [V]."""
-        tokens = [token for line in self.prompt.lines for token in line.tokens]
         wanted, starts = {0}, list[Floats]()
         for line in self.prompt.lines:
             wanted.add(max(wanted) + len(line.tokens))
-        for first in range(0, len(tokens), self.part):
-            part = tokens[first : first + self.part]
-            rows = yield from writer.take(part)
-            place = first + 1 - (len(rows) - len(part))  # how many tokens are before the first row's prediction
-            starts += [row.copy() for at, row in enumerate(rows, place) if at in wanted]
-        return starts
+        while rest := self._region[len(writer.tokens) :]:
+            first = len(writer.tokens) + 1
+            rows = yield from writer.take(rest[: max(1, self.part - len(self.read.waiting))])
+            starts += [row.copy() for at, row in enumerate(rows, first) if at in wanted]
+        after_prompt = self.read.continuations.get(())
+        assert after_prompt is not None  # the first pass has read it
+        return [after_prompt.logprobs, *starts]
+
+    def _promising(self, starts: Sequence[Floats]) -> list[_Place]:
+        """Return the places where a change is tried, the most promising first."""
+        places = self._places(starts)
+        has_newest = any(line.hole == KNOWN for line in self.prompt.lines)
+        least = max(LEAST_WORTH, places[0].worth - PRUNING_MARGIN) if places else LEAST_WORTH
+        return [place for place in places if place.worth >= least][: PLACES_AROUND if has_newest else PLACES]
 
     def _places(self, starts: Sequence[Floats]) -> list[_Place]:
         """Return where a change may begin, the most promising first."""
@@ -100,27 +113,40 @@ class Rewriting:
                 found.append(_Place(worth, number, REMOVE))
         return sorted(found, key=lambda place: -place.worth)
 
+    def _try(self, region: LineWriter, place: _Place, start: Floats) -> Writing[None]:
+        """Write the change that begins at a place, and record it."""
+        try:
+            change = yield from self._change(region, place, start)
+            if change is not None and self._doubles(change, place):
+                change = yield from self._change(region, place, start, change.inserted)
+        except NoRoom:
+            return
+        if change is not None and not self._doubles(change, place):
+            self.found.append(change)
+
     def _change(
         self, region: LineWriter, place: _Place, start: Floats, other_than: Sequence[str] = ()
-    ) -> Job[RewriteScores | None]:
+    ) -> Writing[RewriteScores | None]:
         """Write the change that begins at a place. What it inserts differs from `other_than`."""
-        self.read.continuations.used = region.slots[-1] + 1  # overwrite the previous change
         before = sum(len(line.tokens) for line in self.prompt.lines[: place.line])
-        writer = LineWriter(self.model, self.read, region.slots[:before])
+        writer = self._writer(region.slots[:before], self._region[:before])
         removed: list[str] = []
         inserted: list[str] = []
         sign, read = place.sign, None
-        if sign == REMOVE:
-            sign, start, read = yield from self._remove(writer, place.line, removed)
-        if sign == INSERT:
-            start = yield from self._insert(writer, start, read, removed, other_than, inserted)
+        try:
+            if sign == REMOVE:
+                sign, start, read = yield from self._remove(writer, place.line, removed)
+            if sign == INSERT:
+                start = yield from self._insert(writer, start, read, removed, other_than, inserted)
+        finally:
+            writer.drop_all()
         if removed == inserted:
             return None
         return RewriteScores(
             place.worth,
             writer.logprob,
             writer.least,
-            writer.tokens,
+            writer.written,
             writer.parting,
             _log_sum(start[self._tokens(KEEP)]),
             self.prompt.first + place.line,
@@ -128,7 +154,9 @@ class Rewriting:
             tuple(inserted),
         )
 
-    def _remove(self, writer: LineWriter, first: int, removed: list[str]) -> Job[tuple[bytes, Floats, Floats | None]]:
+    def _remove(
+        self, writer: LineWriter, first: int, removed: list[str]
+    ) -> Writing[tuple[bytes, Floats, Floats | None]]:
         """Remove lines from `first` on, at least one. Returns the sign that follows, and the prediction there [V].
 
         Mostly one line is replaced, so its draft is read with it: returns the predictions after the draft's tokens
@@ -160,7 +188,7 @@ class Rewriting:
         removed: Sequence[str],
         other_than: Sequence[str],
         inserted: list[str],
-    ) -> Job[Floats]:
+    ) -> Writing[Floats]:
         """Insert lines, at least one. Returns the prediction after them [V]."""
         drafts = removed or other_than or self.request.history[-1].new.splitlines()
         # A line that alone is replaced becomes another one; a block is not inserted twice.

@@ -26,7 +26,7 @@ MEASURED = (1, 4, 8, 16, 32)  # rows of the passes that are measured when a mode
 ATTEMPTS, ATTEMPTS_WITH_MANY, MANY = 2, 1, 32  # the faster attempt counts: setup is a large part of a short pass
 PARTS = (8, 16, 32, 64)  # rows of a prompt that are read at once
 PART_MS, LARGE_PART_MS = 45.0, 160.0  # time limits for one such part: near the prompt's end, and far from it
-EDIT_MS = 80.0  # time limit for a pass of a next edit, for which a completion may have to wait
+EDIT_MS = 100.0  # time limit for a pass of a next edit, for which a completion may have to wait
 HURRIED_MS = 100.0  # time limit for the part that the first pass of a request reads: two passes take longer than one
 USUAL_ROWS = 8  # of a pass that must still fit after counting
 LEAST_ROWS = 4  # of a pass that is of any use
@@ -105,7 +105,8 @@ class TreeSampler(Proposer):
     def _rewrite(self, request: InfillRequest) -> Job[Proposals]:
         """Return the region of a request with a history, with each change that the model wants."""
         began = now()
-        prompt = diff_prompt(self.model.vocabulary, request, self._retriever.definitions(request))
+        definitions = self._retriever.definitions(request)
+        prompt = diff_prompt(self.model.vocabulary, request, definitions, self.model.held_separately)
         part = self._largest_part(EDIT_MS)
         try:
             read = yield from self.model.read_separately(prompt.prompt, part=part)

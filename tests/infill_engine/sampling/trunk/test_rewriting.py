@@ -16,9 +16,10 @@ from infill_engine.context.retrieval import Snippet
 from infill_engine.engine.engine import Engine
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.sampling.retrieval import Retrieval
-from infill_engine.sampling.trunk.diff_prompt import HISTORY_TOKENS, REGION_TOKENS, diff_prompt
+from infill_engine.sampling.trunk.diff_prompt import HISTORY_TOKENS, LESS_HISTORY_TOKENS, REGION_TOKENS, diff_prompt
 from infill_engine.sampling.trunk.line_writing import MOST_PASSES
 from infill_engine.sampling.trunk.tree_sampler import TreeSampler
+from infill_engine.text.sequences import common_prefix
 from infill_engine.types import Diagnostic, Gap, Hole, HoleKind, InfillRequest, PastEdit, Reason
 
 HOLE = Hole(HoleKind.BLOCK, 9)
@@ -179,6 +180,29 @@ def test_a_history_of_thousands_of_edits_and_a_huge_one(tmp_path):
     assert len(diff_prompt(vocabulary, request(history=many)).prompt.tokens) < HISTORY_TOKENS + 48
     only = diff_prompt(vocabulary, request(history=(EDIT, huge))).prompt.tokens
     assert b"y\ny\n" not in b"".join(map(vocabulary.bytes_of, only))
+
+
+def told(vocabulary, edits, held=()):
+    return diff_prompt(vocabulary, request(history=tuple(edits)), held=held).prompt.prefix
+
+
+def test_the_history_begins_where_it_began_before_as_long_as_that_fits(tmp_path):
+    vocabulary = patching_model(tmp_path).vocabulary
+    edits = [PastEdit("a.py", f"{letter} = self.height\n", f"{letter} = self.width\n") for letter in "abcdefghijkl"]
+    size = len(told(vocabulary, edits[:2])) - len(told(vocabulary, edits[:1]))
+    fit = HISTORY_TOKENS // size
+    first = told(vocabulary, edits[: fit - 1])
+    assert common_prefix(first, told(vocabulary, edits[:fit], first)) > (fit - 1) * size
+    moved = told(vocabulary, edits[: fit + 1], first)
+    assert len(moved) < len(first)
+    assert common_prefix(moved, told(vocabulary, edits[: fit + 2], moved)) > LESS_HISTORY_TOKENS // size * size
+    assert len(told(vocabulary, edits[: fit + 1])) > len(first)
+
+
+def test_a_region_without_a_whole_line(tmp_path):
+    found, model = found_in(tmp_path, request("", "", known=""))
+    assert not found.proposals
+    assert not model.backend.rows
 
 
 def test_there_may_be_no_time(tmp_path):
