@@ -14,6 +14,7 @@ from infill_engine.edits.finders.fields import propose_fields
 from infill_engine.edits.finders.literals import propose_literals
 from infill_engine.edits.finders.propagation import propose_alike
 from infill_engine.edits.finders.renames import propose_renames
+from infill_engine.edits.finders.results import propose_results
 from infill_engine.edits.finders.signatures import propose_calls
 from infill_engine.edits.finders.similar_lines import propose_similar_lines
 from infill_engine.edits.parsed import ParsedEdit
@@ -37,6 +38,7 @@ Finder = Callable[[ParsedEdit], list[Proposal]]
 FINDERS: tuple[Finder, ...] = (
     propose_renames,
     propose_calls,
+    propose_results,
     propose_fields,
     propose_literals,
     propose_similar_lines,

@@ -1,0 +1,130 @@
+"""A function returns one more value: propose the assignments of its result."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from tree_sitter import Node
+
+from infill_engine.edits.calls import Call, calls_of
+from infill_engine.edits.parsed import ParsedEdit
+from infill_engine.edits.source import Source, enclosing
+from infill_engine.edits.types import Edit, Kind, Proposal, Span
+
+NAMED, UNNAMED = 0.75, 0.55  # with a name for each new value, and where "_" stands for one
+MOST_CALLS = 60
+RETURNS = ("return_statement", "return_expression", "return")
+PLAIN = ("expression_list", "tuple", "tuple_expression", "argument_list")  # the nodes of several values
+BRACKETED = ("array", "array_creation_expression")
+OPTIONAL = ("lua", "shellscript")  # where nobody has to take every value
+# What stands between the beginning of a line and the call: a keyword, what is assigned to, the sign, and `await`.
+ASSIGNED = re.compile(r"\s*(?:(?:const|let|var|auto)\s+)?(?P<targets>[^=]*?)\s*(?::=|=)\s*(?:await\s+)?\Z")
+TARGET = re.compile(r"[$@\w.]+\Z")
+_NAME = re.compile(r"[^\W\d]\w*")
+_FAULT = re.compile(r"(?:err|nil|\w+\.(?:New|Errorf|Wrapf?)\(.*\))\Z", re.DOTALL)  # a Go error
+
+
+def propose_results(edit: ParsedEdit) -> list[Proposal]:
+    """Return a proposal for the calls of each function that returns what it did and something new behind it."""
+    found: list[Proposal] = []
+    if edit.before.language in OPTIONAL:
+        return found
+    seen = set()
+    for change in edit.changes:
+        function = _function_at(edit.before, change.start)
+        now = _function_at(edit.after, edit.shift.offset(change.start))
+        if function is None or now is None or function.id in seen:
+            continue
+        seen.add(function.id)
+        old, new = _results(edit.before, function), _results(edit.after, now)
+        if len(old) == len(new) and old and all(len(a) < len(b) and b[: len(a)] == a for a, b in zip(old, new)):  # noqa: B905
+            found += _followed(edit, function, new, len(old[0]))
+    return found
+
+
+def _function_at(source: Source, at: int) -> Node | None:
+    """Return the function around the text of a line."""
+    line = source.text.rfind("\n", 0, at) + 1
+    indent = len(source.text[line:at]) - len(source.text[line:at].lstrip())
+    node = source.node_at(line + indent, line + indent)
+    return node if node.type in source.syntax.functions else enclosing(node, source.syntax.functions)
+
+
+def _results(source: Source, function: Node) -> list[list[str]]:
+    """Return the values of each `return`, and of an expression at the end; empty if their numbers differ."""
+    nodes = [*_returns(source, function)]
+    values = [_values(source, node) for node in nodes]
+    return values if len({*map(len, values)}) == 1 else []
+
+
+def _returns(source: Source, node: Node) -> Iterator[Node | None]:
+    """Yield the node of what each `return` of a function returns; None if it returns nothing."""
+    for child in node.named_children:
+        if child.type in RETURNS:
+            yield next(iter(child.named_children), None)
+        elif child.type not in source.syntax.functions:
+            yield from _returns(source, child)
+    body = node.child_by_field_name("body") if node.type in source.syntax.functions else None
+    if body is not None:
+        last = body if body.type in BRACKETED + PLAIN else next(reversed(body.named_children), None)
+        if last is not None and (last.type == "identifier" or last.type in BRACKETED + PLAIN):
+            yield last
+
+
+def _values(source: Source, node: Node | None) -> list[str]:
+    if node is None:
+        return []
+    several = node.type in PLAIN + BRACKETED
+    return [source.text_of(child) for child in (node.named_children if several else [node])]
+
+
+def _followed(edit: ParsedEdit, function: Node, values: Sequence[Sequence[str]], count: int) -> Iterator[Proposal]:
+    """Yield the assignments that take the new values, too. The results had `count` values."""
+    source = edit.before
+    names = [_name_of(column, source.language) for column in list(zip(*values, strict=True))[count:]]
+    calls = [call for call in calls_of(source, function) if call.certain]
+    made = [edited for call in calls if (edited := _assigned(edit, call, names, count)) is not None]
+    if made and len(calls) <= MOST_CALLS:
+        label = f"take {', '.join(names)} from {len(made)} call{'s' if len(made) > 1 else ''}"
+        yield Proposal(tuple(sorted(made)), label, UNNAMED if "_" in names else NAMED, Kind.SIGNATURE)
+
+
+def _name_of(values: Sequence[str], language: str) -> str:
+    """Return a name for what is one of these values; "_" if none of them has one."""
+    if language == "go" and all(map(_FAULT.match, values)):
+        return "err"
+    sigil = "$" if language == "php" else ""
+    for value in values:
+        names: list[str] = _NAME.findall(value)
+        if names and not value.endswith(")") and names[-1].lower() not in ("none", "null", "nil", "true", "false"):
+            return sigil + names[-1]
+    return f"{sigil}_"
+
+
+def _assigned(edit: ParsedEdit, call: Call, names: Sequence[str], count: int) -> Edit | None:
+    """Return the edit of the assignment of a call's result; None if it is not assigned, or was edited."""
+    source, node = edit.before, call.arguments.parent
+    assert node is not None
+    text, (start, end) = source.text, source.span_of(node)
+    line = text.rfind("\n", 0, start) + 1
+    found = ASSIGNED.match(text[line:start])
+    rest = text[end:].partition("\n")[0].strip()
+    if found is None or rest not in ("", ";"):
+        return None
+    old = found["targets"]
+    bracketed = old[:1] in ("(", "[") and old[-1:] in (")", "]")
+    targets = [one.strip() for one in (old[1:-1] if bracketed else old).split(",")]
+    if len(targets) != count or not all(map(TARGET.match, targets)):
+        return None
+    place = edit.shift.span(line + found.start("targets"), line + found.end("targets"))
+    if place is None:
+        return None
+    brackets = _brackets(source.language)
+    new = f"{brackets[:1]}{', '.join([*targets, *names])}{brackets[1:]}"
+    return Edit(Span(*place, old), new)
+
+
+def _brackets(language: str) -> str:
+    """Return the brackets around several variables that are assigned to."""
+    if language in ("javascript", "javascriptreact", "typescript", "typescriptreact", "php"):
+        return "[]"
+    return "()" if language in ("rust", "csharp") else ""
