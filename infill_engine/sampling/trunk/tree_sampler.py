@@ -26,7 +26,8 @@ MEASURED = (1, 4, 8, 16, 32)  # rows of the passes that are measured when a mode
 ATTEMPTS, ATTEMPTS_WITH_MANY, MANY = 2, 1, 32  # the faster attempt counts: setup is a large part of a short pass
 PARTS = (8, 16, 32, 64)  # rows of a prompt that are read at once
 PART_MS, LARGE_PART_MS = 45.0, 160.0  # time limits for one such part: near the prompt's end, and far from it
-EDIT_MS = 100.0  # time limit for a pass of a next edit, for which a completion may have to wait
+# Time limit for a pass of a next edit on an idle machine. On a busy one, smaller passes would take much longer in all.
+EDIT_MS = 100.0
 HURRIED_MS = 100.0  # time limit for the part that the first pass of a request reads: two passes take longer than one
 USUAL_ROWS = 8  # of a pass that must still fit after counting
 LEAST_ROWS = 4  # of a pass that is of any use
@@ -107,7 +108,7 @@ class TreeSampler(Proposer):
         began = now()
         definitions = self._retriever.definitions(request)
         prompt = diff_prompt(self.model.vocabulary, request, definitions, self.model.held_separately)
-        part = self._largest_part(EDIT_MS)
+        part = self._largest_part(EDIT_MS, self.best_pass_ms)
         try:
             read = yield from self.model.read_separately(prompt.prompt, part=part)
         except OutOfTime:
@@ -162,8 +163,9 @@ class TreeSampler(Proposer):
         part, large_part = self._largest_part(limit_ms), self._largest_part(self.large_part_ms)
         return self.model.read(prompt, part=part, large_part=large_part, hurried=hurried)
 
-    def _largest_part(self, limit_ms: float) -> int:
-        return max((rows for rows in PARTS if self.pass_ms(rows) <= limit_ms), default=min(PARTS))
+    def _largest_part(self, limit_ms: float, pass_ms: Callable[[int], float] | None = None) -> int:
+        expected = pass_ms or self.pass_ms
+        return max((rows for rows in PARTS if expected(rows) <= limit_ms), default=min(PARTS))
 
     def _count_in_time(self, request: InfillRequest, partial_word: str) -> Job[Ngrams | None]:
         encode = self._lines.encode(request.around(partial_word))
