@@ -72,6 +72,17 @@ def test_a_name_typed_anew_is_followed_and_undone_at_once(nvim: Editor, marks: M
     nvim.until(lambda: nvim.text == RENAME.replace("│", "")[:-1])
 
 
+def test_a_result_with_another_value_is_taken_by_both_callers(nvim: Editor, marks: Marks) -> None:
+    open_at(nvim, "def f(a):\n    return │a\n\n\nx = f(1)\n\n\ndef g():\n    y = f(2)\n    return y\n")
+    nvim.type("A, size<Esc>")
+    nvim.until(lambda: any("take size from 2 calls" in text for text in texts(marks)))
+    before = nvim.text
+    nvim.type(KEY + KEY)
+    nvim.until(lambda: "\nx, size = f(1)\n" in nvim.text and "\n    y, size = f(2)\n" in nvim.text)
+    nvim.type("u")
+    nvim.until(lambda: nvim.text == before)
+
+
 def test_a_parameter_added_is_passed_in_the_calls(nvim: Editor, marks: Marks) -> None:
     open_at(nvim, "def f(│a):\n    return a\n\n\ndef g(b):\n    return f(1) + f(\n        2\n    )\n")
     nvim.type("a, b<Esc>")

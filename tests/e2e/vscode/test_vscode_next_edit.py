@@ -60,6 +60,16 @@ def test_a_parameter_added_is_passed_in_the_calls(code_quiet: Workbench) -> None
     assert code.saved(path) == b"def f(a, b):\n    return a\n\n\ndef g(b):\n    return f(1, b) + f(2, b)\n"
 
 
+def test_a_result_with_another_value_is_taken_by_both_callers(code_quiet: Workbench) -> None:
+    code = code_quiet
+    path = code.open("taken.py", "def f(a):\n    return a│\n\n\nx = f(1)\ny = f(2)\n")
+    code.type_text(", size")
+    wait_for_count(code, 2)
+    code.press("Tab", "Tab")
+    wait_for_count(code, 0)
+    assert code.saved(path) == b"def f(a):\n    return a, size\n\n\nx, size = f(1)\ny, size = f(2)\n"
+
+
 def test_an_edit_without_consequence_stays_silent(code_quiet: Workbench) -> None:
     code = code_quiet
     path = code.open("silent.py", "def f(a):\n    return a  # one│\n\n\nf(1)\n")
