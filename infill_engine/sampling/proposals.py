@@ -10,7 +10,7 @@ UNSCORED_LOGPROB = -1.5  # assumed for each retrieved token that no model has sc
 
 @dataclass(frozen=True, slots=True)
 class Proposals:
-    """The result of a sampler. `proposals` is None if there was no time to begin.
+    """The result of a sampler. `proposals` is None if time ran out before there was one.
 
     If `final` is False, an equal request is worth another try, for example because time ran out.
     """

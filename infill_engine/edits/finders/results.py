@@ -15,18 +15,17 @@ MOST_CALLS = 60
 RETURNS = ("return_statement", "return_expression", "return")
 PLAIN = ("expression_list", "tuple", "tuple_expression", "argument_list")  # the nodes of several values
 BRACKETED = ("array", "array_creation_expression")
-OPTIONAL = ("lua", "shellscript")  # where nobody has to take every value
 # What stands between the beginning of a line and the call: a keyword, what is assigned to, the sign, and `await`.
 ASSIGNED = re.compile(r"\s*(?:(?:const|let|var|auto)\s+)?(?P<targets>[^=]*?)\s*(?::=|=)\s*(?:await\s+)?\Z")
 TARGET = re.compile(r"[$@\w.]+\Z")
 _NAME = re.compile(r"[^\W\d]\w*")
-_FAULT = re.compile(r"(?:err|nil|\w+\.(?:New|Errorf|Wrapf?)\(.*\))\Z", re.DOTALL)  # a Go error
+_ERROR = re.compile(r"(?:err|nil|\w+\.(?:New|Errorf|Wrapf?)\(.*\))\Z", re.DOTALL)  # as Go has them
 
 
 def propose_results(edit: ParsedEdit) -> list[Proposal]:
     """Return a proposal for the calls of each function that returns what it did and something new behind it."""
     found: list[Proposal] = []
-    if edit.before.language in OPTIONAL:
+    if not edit.syntax.several:
         return found
     seen = set()
     for change in edit.changes:
@@ -80,7 +79,7 @@ def _values(source: Source, node: Node | None) -> list[str]:
 def _followed(edit: ParsedEdit, function: Node, values: Sequence[Sequence[str]], count: int) -> Iterator[Proposal]:
     """Yield the assignments that take the new values, too. The results had `count` values."""
     source = edit.before
-    names = [_name_of(column, source.language) for column in list(zip(*values, strict=True))[count:]]
+    names = [_name_of(column) for column in list(zip(*values, strict=True))[count:]]
     calls = [call for call in calls_of(source, function) if call.certain]
     made = [edited for call in calls if (edited := _assigned(edit, call, names, count)) is not None]
     if made and len(calls) <= MOST_CALLS:
@@ -88,16 +87,15 @@ def _followed(edit: ParsedEdit, function: Node, values: Sequence[Sequence[str]],
         yield Proposal(tuple(sorted(made)), label, UNNAMED if "_" in names else NAMED, Kind.SIGNATURE)
 
 
-def _name_of(values: Sequence[str], language: str) -> str:
+def _name_of(values: Sequence[str]) -> str:
     """Return a name for what is one of these values; "_" if none of them has one."""
-    if language == "go" and all(map(_FAULT.match, values)):
+    if all(map(_ERROR.match, values)):
         return "err"
-    sigil = "$" if language == "php" else ""
     for value in values:
         names: list[str] = _NAME.findall(value)
         if names and not value.endswith(")") and names[-1].lower() not in ("none", "null", "nil", "true", "false"):
-            return sigil + names[-1]
-    return f"{sigil}_"
+            return names[-1]
+    return "_"
 
 
 def _assigned(edit: ParsedEdit, call: Call, names: Sequence[str], count: int) -> Edit | None:
@@ -118,13 +116,7 @@ def _assigned(edit: ParsedEdit, call: Call, names: Sequence[str], count: int) ->
     place = edit.shift.span(line + found.start("targets"), line + found.end("targets"))
     if place is None:
         return None
-    brackets = _brackets(source.language)
-    new = f"{brackets[:1]}{', '.join([*targets, *names])}{brackets[1:]}"
+    sigil = targets[0][:1] if targets[0].startswith("$") else ""
+    brackets = source.syntax.several.strip(",")
+    new = f"{brackets[:1]}{', '.join([*targets, *(sigil + name for name in names)])}{brackets[1:]}"
     return Edit(Span(*place, old), new)
-
-
-def _brackets(language: str) -> str:
-    """Return the brackets around several variables that are assigned to."""
-    if language in ("javascript", "javascriptreact", "typescript", "typescriptreact", "php"):
-        return "[]"
-    return "()" if language in ("rust", "csharp") else ""

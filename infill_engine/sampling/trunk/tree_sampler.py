@@ -99,7 +99,7 @@ class TreeSampler(Proposer):
         passes = yield from search.run()
         if not search.tree.nodes[ROOT].seen:
             return Proposals(unscored_drafts(drafts), encode_ms, incomplete_context=True)
-        proposals = search.proposals(drafts, passes)
+        proposals = search.proposals(drafts, passes) or ([] if search.is_complete else None)
         final = self._retriever.has_indexed(request.project_text) and not read.outdated_suffix
         return Proposals(proposals, encode_ms, since(began), incomplete_context=read.outdated_suffix, final=final)
 

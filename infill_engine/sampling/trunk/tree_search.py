@@ -53,6 +53,7 @@ class TreeSearch:
     partial_word: str
     ngrams: Ngrams | None
     costs: Costs
+    is_complete: bool = False  # no further pass can find anything
 
     @cached_property
     def tree(self) -> TokenTree:
@@ -98,8 +99,9 @@ class TreeSearch:
         passes = 0
         self._recall()
         while True:
-            rows = yield from self._affordable(self._rows(self._wanted))
-            waiting = len(self.prompt.waiting)
+            worthwhile, waiting = self._rows(self._wanted), len(self.prompt.waiting)
+            self.is_complete = not worthwhile and not waiting
+            rows = yield from self._affordable(worthwhile)
             if not rows and not waiting:
                 break
             blocks = yield from self._blocks(rows)

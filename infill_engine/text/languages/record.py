@@ -124,7 +124,7 @@ class Syntax(Table, frozen=True, kw_only=True):
 
     `calls` maps the type of a call to the field of its callee. `members` are the types of `object.name`. `shorthands`
     maps the type of a name with two meanings, such as a key that is its own value, to its long form: `{outside}:
-    {inside}`. `receivers` are parameters that are the object of a method; `implicit_self` says that the first parameter
+    {inside}`. `receivers` are parameters that are the object of a method; `explicit_self` says that the first parameter
     of every method is its object. `defaults` are parameters that a call may omit, `rests` parameters that take any
     number of arguments, `splats` arguments that stand for any number. `constructors` are the names of constructors,
     `classes` the nodes whose functions are methods, `declarations` the words that begin a line with a shape of its own.
@@ -133,6 +133,8 @@ class Syntax(Table, frozen=True, kw_only=True):
     searched before a declared name for what distinguishes it from other declarations of the name; its group `part`
     marks one of several parts. `overloads` says that functions of one name may differ by their parameters, `redefines`
     that an assignment is written like a definition, `dynamic_scope` that a function sees the locals of its callers.
+    `several` are the brackets around several variables that take the values of a call, "," if they stand without
+    brackets, and "" if not all values have to be taken.
     """
 
     functions: frozenset[Word]
@@ -165,6 +167,7 @@ class Syntax(Table, frozen=True, kw_only=True):
     overloads: bool
     redefines: bool
     dynamic_scope: bool
+    several: str
 
 
 class Code(Table, frozen=True, kw_only=True):

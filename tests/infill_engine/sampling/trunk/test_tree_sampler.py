@@ -13,13 +13,14 @@ from local_engine import engine_of
 from tiny_trunk import tiny_model
 
 from infill_engine.budget.deadline import Deadline, FinishMargin
-from infill_engine.budget.work import Budget, Phase, finished
+from infill_engine.budget.work import Budget, Choice, OutOfTime, Phase, Work, finished
 from infill_engine.context.project_text import joined
 from infill_engine.models.base import NoNumbersError
 from infill_engine.models.trunk.backends.interface import Likely
 from infill_engine.models.trunk.slots import MIDDLE
 from infill_engine.sampling.trunk.tree_nodes import TreeStep
 from infill_engine.sampling.trunk.tree_sampler import TreeSampler
+from infill_engine.sampling.trunk.tree_search import TreeSearch
 from infill_engine.types import Draft, Hole, HoleKind, InfillRequest, ProjectText, Source
 
 PREFIX = "class Box:\n    def __init__(self, width, height):\n        self.width = width\n        self.he"
@@ -97,6 +98,28 @@ def test_a_pass_that_could_not_finish_is_not_begun(sampler):
     proposal(sampler, deadline=deadline)
     assert passes
     assert passes[-1] <= 0.150
+
+
+def within(sampler, passes, request):
+    """Return what is found in so many passes."""
+    job = sampler.propose(request, LINE, ())
+    event = next(job)
+    while True:
+        try:
+            if isinstance(event, Work) and event.phase is Phase.PASS:
+                passes -= 1
+                event = job.throw(OutOfTime) if passes < 0 else job.send(None)
+            else:
+                event = job.send(0 if isinstance(event, Choice) else None)
+        except StopIteration as end:
+            return end.value.proposals
+
+
+def test_a_search_without_any_text_says_whether_time_ran_out(sampler, monkeypatch):
+    monkeypatch.setattr(TreeSearch, "proposals", lambda *_: [])
+    finished(sampler.prefetch(REQUEST))
+    assert within(sampler, 1, REQUEST) is None
+    assert within(sampler, 1000, REQUEST) == []
 
 
 def test_the_suffix_is_used_as_it_is_in_a_hurry_and_the_answer_is_not_final(sampler):
