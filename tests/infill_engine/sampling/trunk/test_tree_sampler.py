@@ -110,7 +110,7 @@ def within(sampler, passes, request):
                 passes -= 1
                 event = job.throw(OutOfTime) if passes < 0 else job.send(None)
             else:
-                event = job.send(0 if isinstance(event, Choice) else None)
+                event = job.send(0 if isinstance(event, Choice) and [*event.works] else None)
         except StopIteration as end:
             return end.value.proposals
 
