@@ -54,14 +54,15 @@ def decode(model: TrunkModel, prompt: ReadPrompt, most: int, *, blocks: bool) ->
         depths = range(len(found.tokens), len(found.tokens) + len(rows))
         parents = [[*path, *(~before for before in range(row))] for row in range(len(rows))]
         size, began = len(rows) + len(prompt.waiting), now()
-        expected = model.logprobs(prompt, rows, depths, parents, planned)
+        expected = model.run_pass(prompt, rows, depths, parents, planned)
         found.passes.append((size, len(planned), since(began)))
-        choices = expected.likeliest[:, 0].tolist()
+        after = expected.after or [model.after(prompt)]
+        choices = [int(one.likeliest[0]) for one in after]
         accepted = min(len(rows), 1)
         while accepted < len(rows) and rows[accepted] == choices[accepted - 1] != model.vocabulary.end:
             accepted += 1
         found.tokens += rows[:accepted]
-        path += expected.slots[:accepted]
+        path += [one.slot for one in expected.after[:accepted]]
         last = accepted - 1  # of the pass; BEFORE in the first one
         token = choices[max(last, 0)]
         chain: list[Choice] = []

@@ -33,7 +33,7 @@ def write_left_to_right(
     began, rows = now(), max(1, len(reading.waiting))
     root = model.after(reading)
     budget.costs.observe(Phase.PASS, rows, since(began))
-    learn_pass(tree, [], [root.logprobs], [root.likeliest], [])
+    learn_pass(tree, {ROOT: root})
     beam = _next(tree, {ROOT}, beams)
     for _ in range(MOST_DEPTH):
         work = Work(Phase.PASS, len(beam))
@@ -42,8 +42,8 @@ def write_left_to_right(
         began = now()
         nodes = [tree.nodes[number] for number in beam]
         parents = [[tree.nodes[one].slot for one in tree.path(number)[:-1]] for number in beam]
-        found = model.logprobs(reading, [node.token for node in nodes], [node.depth for node in nodes], parents)
-        learn_pass(tree, beam, found.logprobs, found.likeliest, found.slots)
+        found = model.run_pass(reading, [node.token for node in nodes], [node.depth for node in nodes], parents)
+        learn_pass(tree, dict(zip(beam, found.after, strict=True)))
         budget.costs.observe(Phase.PASS, len(beam), since(began))
         beam = _next(tree, set(beam), beams)
     texts = [(one.text.decode(errors="replace"), one.logprob) for one in tree.texts()]

@@ -7,7 +7,7 @@ from math import ceil
 from infill_engine.budget.work import Job
 from infill_engine.models.trunk.backends.interface import Backend
 from infill_engine.models.trunk.continuations import Continuations, Prediction
-from infill_engine.models.trunk.denoiser import Denoised, Denoiser, Floats, Ints
+from infill_engine.models.trunk.denoiser import Denoised, Denoiser
 from infill_engine.models.trunk.prompt import Prompt, TrunkVocabulary, build_prompt
 from infill_engine.models.trunk.prompt_cache import HURRIED_ROWS, NOTHING, PromptCache
 from infill_engine.models.trunk.slots import NO_BLOCKS, NO_ROWS, TEXTS, Blocks, Rows, joined, text_rows
@@ -41,28 +41,11 @@ class ReadPrompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
-    """What a model predicts after some tokens: log-probabilities [T, V] and the likeliest tokens [T, K], best first.
+class PassResult:
+    """The predictions after each token of a pass, in order, and what its blocks propose."""
 
-    `slots` hold the tokens' keys. With `behind_prompt` the first row is the prediction after the prompt itself.
-    `denoised` is what the pass's blocks propose.
-    """
-
-    logprobs: Floats
-    likeliest: Ints
-    slots: list[int]
-    behind_prompt: bool
-    denoised: Denoised | None = None
-
-    @property
-    def root(self) -> Floats | None:
-        """The prediction after the prompt, if it was computed."""
-        return self.logprobs[0] if self.behind_prompt else None
-
-    @property
-    def behind(self) -> Floats:
-        """The predictions after each of the tokens [T, V]."""
-        return self.logprobs[int(self.behind_prompt) :]
+    after: list[Prediction]
+    denoised: Denoised | None
 
 
 @dataclass(slots=True)
@@ -137,7 +120,7 @@ class TrunkModel:
     def after(self, reading: ReadPrompt) -> Prediction:
         """Return the prediction after the prompt. Runs one pass over the waiting rows, if there are any."""
         if reading.waiting:
-            self.logprobs(reading, (), (), ())
+            self.run_pass(reading, (), (), ())
         found = reading.continuations.get(())
         assert found is not None  # otherwise the prompt's last token would wait
         return found
@@ -164,31 +147,33 @@ class TrunkModel:
 
         return run_pass
 
-    def logprobs(
+    def run_pass(
         self,
         reading: ReadPrompt,
         tokens: Sequence[int],
         depths: Sequence[int],
         parents: Sequence[Sequence[int]],
         blocks: Blocks = NO_BLOCKS,
-    ) -> Expected:
-        """Return the predictions after the prompt, if not known yet, and after each of `tokens` [T].
+    ) -> PassResult:
+        """Read `tokens` [T] after the prompt, and the rows of the prompt that wait.
 
-        `depths` are their positions after the prompt. `parents` are the slots of the tokens before each of them;
+        `depths` are the tokens' positions after the prompt. `parents` are the slots of the tokens before each of them;
         negative numbers are tokens of this pass (~0 is the first). The anchors of `blocks` are such tokens, or BEFORE
-        for the end of a prompt that waits.
+        for the end of a prompt that waits. The prediction after the prompt is kept in its continuations.
         """
         slots = reading.continuations.take(len(tokens))
         before = [[slots[~parent] if parent < 0 else parent for parent in each] for each in parents]
         waiting = reading.waiting
         rows = joined(waiting, text_rows(reading.prompt, tokens, depths, slots, before))
-        behind = Blocks([len(waiting) + anchor for anchor in blocks.anchors], blocks.widths)
-        found = reading.cache.run(rows, max(len(waiting) - 1, 0), behind)
+        placed = Blocks([len(waiting) + anchor for anchor in blocks.anchors], blocks.widths)
+        found = reading.cache.run(rows, max(len(waiting) - 1, 0), placed)
         reading.cache.hold(reading.prompt, waiting.slots)
-        if waiting:
-            reading.continuations.keep((), Prediction(found.logprobs[0], found.tokens[0], -1))
         reading.waiting = NO_ROWS
-        return Expected(found.logprobs, found.tokens, slots, bool(waiting), found.denoised)
+        places = [-1, *slots] if waiting else slots
+        after = [Prediction(*row) for row in zip(found.logprobs, found.tokens, places, strict=True)]
+        if waiting:
+            reading.continuations.keep((), after.pop(0))
+        return PassResult(after, found.denoised)
 
     def _kept_for(self, prompt: Prompt) -> tuple[Prompt, PromptCache]:
         """Return the prompt with the head of the cache that leaves the least to read, and that cache.

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from math import log
 
 from infill_engine.budget.work import Costs, Phase
-from infill_engine.models.trunk.denoiser import Denoiser
-from infill_engine.models.trunk.model import BEFORE, Expected
+from infill_engine.models.trunk.denoiser import Denoised, Denoiser
+from infill_engine.models.trunk.model import BEFORE
 from infill_engine.models.trunk.slots import NO_BLOCKS, Blocks
 from infill_engine.sampling.trunk.token_tree import ROOT, TokenTree
 from infill_engine.sampling.trunk.tree_growth import propose
@@ -45,14 +45,13 @@ class BlockPlanner:
                 found.append((BEFORE if number == ROOT else list(numbers).index(number), width))
         return Blocks([anchor for anchor, _ in found], [width for _, width in found]) if found else NO_BLOCKS
 
-    def learn(self, numbers: Sequence[int], blocks: Blocks, found: Expected) -> None:
+    def learn(self, numbers: Sequence[int], blocks: Blocks, denoised: Denoised) -> None:
         """Add what the blocks propose after the likeliest tokens behind their anchors."""
-        assert found.denoised is not None
         for block, anchor in enumerate(blocks.anchors):
             number = ROOT if anchor == BEFORE else numbers[anchor]
             for child in self._likeliest(number):
                 token = self.tree.nodes[child].token
-                propose(self.tree, child, self.denoiser.choices(found.denoised, blocks.rows(block), token))
+                propose(self.tree, child, self.denoiser.choices(denoised, blocks.rows(block), token))
 
     def _leaves(self, numbers: Sequence[int]) -> dict[int, float]:
         """Return, by node, the probability that it is the last one of the pass on the right text's path."""

@@ -44,13 +44,13 @@ class LineWriter:
     def __post_init__(self) -> None:
         self._before = len(self.tokens)
 
-    def take(self, tokens: Sequence[int]) -> Writing[Floats]:
-        """Read `tokens`. Returns the predictions after them [T, V]."""
+    def take(self, tokens: Sequence[int]) -> Writing[list[Floats]]:
+        """Read `tokens`. Returns the prediction after each of them [V]."""
         self.passes += 1
         found = yield Wanted(self.slots, tokens)
-        self.slots = [*self.slots, *found.slots]
+        self.slots = [*self.slots, *(one.slot for one in found)]
         self.tokens = [*self.tokens, *tokens]
-        return found.logprobs
+        return [one.logprobs for one in found]
 
     def drop(self, count: int) -> None:
         """Give back the slots of the last tokens."""
@@ -63,11 +63,17 @@ class LineWriter:
         self.drop(len(self.tokens) - self._before)
 
     def write(
-        self, start: Floats, sign: Ints, draft: Sequence[int], read: Floats | None = None, *, must_differ: bool
+        self,
+        start: Floats,
+        sign: Ints,
+        draft: Sequence[int],
+        read: Sequence[Floats] | None = None,
+        *,
+        must_differ: bool,
     ) -> Writing[tuple[str, Floats]]:
         """Write a line after the prediction `start` [V]; its first token is one of `sign`.
 
-        `read` are the predictions after the tokens of the draft [D, V], if it has been read. Returns the line without
+        `read` are the predictions [V] after each token of the draft, if it has been read. Returns the line without
         its end, and the prediction after it [V]. Raises NoRoom.
         """
         line: list[int] = []
@@ -98,10 +104,10 @@ class LineWriter:
                 raise NoRoom
             guess = old.after(kept, token)[:DRAFTED]
             if self._ends(token):
-                rows = list((yield from self.take([token])))
+                rows = yield from self.take([token])
                 return self._text(line), rows[0].copy()
             guess = guess or self._repeated(token)
-            rows = list((yield from self.take([token, *guess])))
+            rows = yield from self.take([token, *guess])
 
     def _repeated(self, token: int) -> list[int]:
         """Return what mostly followed a token and those before it elsewhere in the patch, up to the end of a line."""

@@ -156,11 +156,11 @@ class Rewriting:
 
     def _remove(
         self, writer: LineWriter, first: int, removed: list[str]
-    ) -> Writing[tuple[bytes, Floats, Floats | None]]:
+    ) -> Writing[tuple[bytes, Floats, Sequence[Floats] | None]]:
         """Remove lines from `first` on, at least one. Returns the sign that follows, and the prediction there [V].
 
-        Mostly one line is replaced, so its draft is read with it: returns the predictions after the draft's tokens
-        [D, V], too, if the draft is still wanted.
+        Mostly one line is replaced, so its draft is read with it: returns the predictions [V] after the draft's tokens,
+        too, if the draft is still wanted.
         """
         lines, written = self.prompt.lines[first:], self._written()
         gone = {line for edit in self.request.history if not edit.new for line in edit.old.splitlines()}
@@ -184,7 +184,7 @@ class Rewriting:
         self,
         writer: LineWriter,
         start: Floats,
-        read: Floats | None,
+        read: Sequence[Floats] | None,
         removed: Sequence[str],
         other_than: Sequence[str],
         inserted: list[str],

@@ -1,11 +1,12 @@
 """Passes that several texts share: a pass reads what all of them want next, because a few more rows cost little."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TypeVar
 
 from infill_engine.budget.work import Job, Phase, Work
-from infill_engine.models.trunk.denoiser import Floats
+from infill_engine.models.trunk.continuations import Prediction
 from infill_engine.models.trunk.model import ReadPrompt, TrunkModel
 
 T = TypeVar("T")
@@ -23,15 +24,7 @@ class Wanted:
     tokens: Sequence[int]
 
 
-@dataclass(frozen=True, slots=True)
-class Predicted:
-    """The predictions after some tokens [T, V], whose keys are in `slots`."""
-
-    slots: list[int]
-    logprobs: Floats
-
-
-Writing = Generator[Wanted, Predicted, T]
+Writing = Generator[Wanted, list[Prediction], T]  # receives the predictions after the tokens
 
 
 def run_together(model: TrunkModel, read: ReadPrompt, writings: Sequence[Writing[T]], most_rows: int) -> Job[list[T]]:
@@ -43,7 +36,7 @@ def run_together(model: TrunkModel, read: ReadPrompt, writings: Sequence[Writing
     ended: dict[int, T] = {}
     wanted: dict[int, Wanted] = {}
 
-    def go_on(number: int, found: Predicted | NoRoom | None) -> None:
+    def go_on(number: int, found: list[Prediction] | NoRoom | None) -> None:
         wanted.pop(number, None)
         writing = writings[number]
         try:
@@ -75,7 +68,7 @@ def _fitting(wanted: dict[int, Wanted], free: int, most_rows: int) -> list[int]:
     return chosen
 
 
-def _one_pass(model: TrunkModel, read: ReadPrompt, wanted: dict[int, Wanted]) -> list[tuple[int, Predicted]]:
+def _one_pass(model: TrunkModel, read: ReadPrompt, wanted: dict[int, Wanted]) -> Iterator[tuple[int, list[Prediction]]]:
     tokens: list[int] = []
     depths: list[int] = []
     parents: list[list[int]] = []
@@ -84,9 +77,6 @@ def _one_pass(model: TrunkModel, read: ReadPrompt, wanted: dict[int, Wanted]) ->
         parents += [[*each.after, *(~before for before in range(rows.start, row))] for row in rows]
         depths += range(len(each.after), len(each.after) + len(rows))
         tokens += each.tokens
-    found = model.logprobs(read, tokens, depths, parents)
-    at, split = 0, list[tuple[int, Predicted]]()
+    found = iter(model.run_pass(read, tokens, depths, parents).after)
     for number, each in wanted.items():
-        part = slice(at, at := at + len(each.tokens))
-        split.append((number, Predicted(found.slots[part], found.behind[part])))
-    return split
+        yield number, [*islice(found, len(each.tokens))]

@@ -1,38 +1,28 @@
 """What a pass of the model adds to a tree of tokens: scores, continuations and whole texts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import log
 
 import numpy as np
 
+from infill_engine.models.trunk.continuations import Prediction
 from infill_engine.models.trunk.denoiser import Choice
 from infill_engine.sampling.trunk.middle import Known
-from infill_engine.sampling.trunk.token_tree import CHILDREN, LEAST_LOGPROB, ROOT, Floats, Ints, TokenTree
+from infill_engine.sampling.trunk.token_tree import CHILDREN, LEAST_LOGPROB, Floats, Ints, TokenTree
 from infill_engine.sampling.trunk.tree_nodes import Finished, Node
 from infill_engine.text.delimiters import Scan, scan
 
 
-def learn_pass(
-    tree: TokenTree,
-    numbers: Sequence[int],
-    logprobs: Sequence[Floats] | Floats,
-    likeliest: Sequence[Ints] | Ints,
-    slots: Sequence[int],
-) -> None:
-    """Add the results of a pass over some nodes, [T, V] and [T, K], and the slots of their keys.
-
-    If there is one row more than nodes, the first row is the root's.
-    """
-    rows = [ROOT, *numbers] if len(logprobs) > len(numbers) else list(numbers)
-    for number, slot in zip(numbers, slots, strict=True):
-        tree.nodes[number].slot = slot
-    for row in sorted(range(len(rows)), key=lambda row: tree.nodes[rows[row]].depth):
-        learn(tree, rows[row], logprobs[row], likeliest[row])
+def learn_pass(tree: TokenTree, predictions: Mapping[int, Prediction]) -> None:
+    """Add the predictions after some nodes, by their numbers."""
+    for number in sorted(predictions, key=lambda number: tree.nodes[number].depth):
+        tree.nodes[number].slot = predictions[number].slot
+        _learn(tree, number, predictions[number].logprobs, predictions[number].likeliest)
     _weigh_known(tree)
 
 
-def learn(tree: TokenTree, number: int, logprobs: Floats, likeliest: Ints) -> None:
+def _learn(tree: TokenTree, number: int, logprobs: Floats, likeliest: Ints) -> None:
     """Add the model's prediction after a node: log-probabilities [V], and the likeliest tokens, best first."""
     node = tree.nodes[number]
     node.seen = True

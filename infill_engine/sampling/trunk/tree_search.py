@@ -16,8 +16,7 @@ import numpy as np
 from infill_engine.budget.work import Choice, Costs, Job, OutOfTime, PassState, Phase, Work
 from infill_engine.context.ngrams import LONGEST, Ngrams
 from infill_engine.models.base import NoNumbersError
-from infill_engine.models.trunk.continuations import Prediction
-from infill_engine.models.trunk.model import Expected, ReadPrompt, TrunkModel
+from infill_engine.models.trunk.model import ReadPrompt, TrunkModel
 from infill_engine.models.trunk.slots import NO_BLOCKS, Blocks
 from infill_engine.sampling.proposals import unscored
 from infill_engine.sampling.trunk.blocks import BlockPlanner
@@ -118,21 +117,12 @@ class TreeSearch:
     def _recall(self) -> None:
         """Add cached predictions of earlier searches with the same prompt, without a forward pass."""
         known, tree = self.prompt.continuations, self.tree
-        if (root := known.get(())) is None:
-            return
-        numbers: list[int] = []
-        found = [root]
+        root = known.get(())
+        found = {} if root is None else {ROOT: root}
         while found:
-            learn_pass(
-                tree,
-                numbers,
-                [one.logprobs for one in found],
-                [one.likeliest for one in found],
-                [one.slot for one in found if one is not root],
-            )
+            learn_pass(tree, found)
             paths = [(number, known.get(tuple(tree.tokens(number)))) for number in tree.worthwhile(self._wanted)]
-            numbers = [number for number, one in paths if one is not None]
-            found = [one for _, one in paths if one is not None]
+            found = {number: one for number, one in paths if one is not None}
 
     def _affordable(self, rows: list[int]) -> Job[list[int]]:
         """Return the first nodes: all, a half, a quarter …, as many as there is time for in one pass."""
@@ -254,15 +244,20 @@ class TreeSearch:
             [~order[one] if one in order else tree.nodes[one].slot for one in tree.path(number)[:-1]]
             for number in numbers
         ]
-        found = self.model.logprobs(
+        known, reads_prompt = self.prompt.continuations, bool(self.prompt.waiting)
+        found = self.model.run_pass(
             self.prompt, [node.token for node in nodes], [node.depth for node in nodes], parents, blocks
         )
-        if np.isnan(found.logprobs[:, 0]).any():
+        after = dict(zip(numbers, found.after, strict=True))
+        for number, prediction in after.items():
+            known.keep(tuple(tree.tokens(number)), prediction)
+        if reads_prompt and (root := known.get(())) is not None:
+            after[ROOT] = root
+        if any(np.isnan(prediction.logprobs[0]) for prediction in after.values()):
             raise NoNumbersError
-        learn_pass(tree, numbers, found.logprobs, found.likeliest, found.slots)
-        if blocks and self._planner is not None:
-            self._planner.learn(numbers, blocks, found)
-        self._keep(numbers, found)
+        learn_pass(tree, after)
+        if found.denoised is not None and self._planner is not None:
+            self._planner.learn(numbers, blocks, found.denoised)
 
     def _propose(self, one: Finished, text: str, passes: int) -> Proposal:
         scored = (*one.logprobs, one.ending)
@@ -276,13 +271,6 @@ class TreeSearch:
             logprob=one.logprob,
             fills=tuple(fill.decode(errors="replace") for fill in one.fills) if self.request.gaps else (),
         )
-
-    def _keep(self, numbers: Sequence[int], found: Expected) -> None:
-        """Keep the predictions of a pass for later searches."""
-        known = self.prompt.continuations
-        behind = zip(numbers, found.behind, found.likeliest[int(found.behind_prompt) :], found.slots, strict=True)
-        for number, logprobs, likeliest, slot in behind:
-            known.keep(tuple(self.tree.tokens(number)), Prediction(logprobs, likeliest, slot))
 
     def _text_of(self, one: Finished) -> str | None:
         """Return the text to insert at the cursor; None if it ends inside a character or does not fit the word."""

@@ -20,13 +20,14 @@ def test_a_probe_of_the_trunk_forgets_no_prompt_and_no_text(tmp_path: Path) -> N
     model = engine.proposer.model
     reading = finished(model.read(model.prompt(BEFORE, AFTER)))
     before = model.after(reading).logprobs
-    slots = model.logprobs(reading, [7, 8], [0, 1], [[], [~0]]).slots
-    expected = model.logprobs(reading, [9], [2], [slots]).logprobs
+    slots = [one.slot for one in model.run_pass(reading, [7, 8], [0, 1], [[], [~0]]).after]
+    (expected,) = model.run_pass(reading, [9], [2], [slots]).after
     engine.probe()()
     again = finished(model.read(model.prompt(BEFORE, AFTER)))
     assert not again.waiting
     assert (model.after(again).logprobs == before).all()
-    assert np.allclose(model.logprobs(reading, [9], [2], [slots]).logprobs, expected, atol=1e-4)
+    (found,) = model.run_pass(reading, [9], [2], [slots]).after
+    assert np.allclose(found.logprobs, expected.logprobs, atol=1e-4)
 
 
 def test_a_probe_reads_the_context_once_for_each_model(family: CanvasModel) -> None:

@@ -5,7 +5,7 @@ import pytest
 from tiny_trunk import tiny_model
 
 from infill_engine.budget.work import finished
-from infill_engine.models.trunk.continuations import LEAST_FREE, Prediction
+from infill_engine.models.trunk.continuations import LEAST_FREE
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.prompt import build_prompt
 
@@ -22,10 +22,9 @@ def model(tmp_path):
 def read_text(model, reading, tokens):
     """Reads a text after the prompt, token by token in one pass, as a search does."""
     rows = range(len(tokens))
-    found = model.logprobs(reading, tokens, rows, [[~before for before in range(row)] for row in rows])
-    for row, slot in enumerate(found.slots):
-        kept = Prediction(found.behind[row], found.likeliest[row + found.behind_prompt], slot)
-        reading.continuations.keep(tuple(tokens[: row + 1]), kept)
+    found = model.run_pass(reading, tokens, rows, [[~before for before in range(row)] for row in rows])
+    for row, prediction in enumerate(found.after):
+        reading.continuations.keep(tuple(tokens[: row + 1]), prediction)
 
 
 def middle(model, prefix):

@@ -158,6 +158,11 @@ def test_rows_that_were_never_run_are_not_taken_for_read(model):
     np.testing.assert_allclose(root, expected(model, ABOVE + "        self", SUFFIX), atol=1e-4)
 
 
+def after(model, reading, tokens, depths, parents):
+    """Return the log-probabilities after tokens of one pass [T, V]."""
+    return np.stack([one.logprobs for one in model.run_pass(reading, tokens, depths, parents).after])
+
+
 def test_texts_in_a_tree_are_what_they_are_one_by_one(model):
     reading = finished(model.read(model.prompt(ABOVE + "        self", SUFFIX)))
     one, other = model.vocabulary.encode(".width = 3"), model.vocabulary.encode(".width * 2")
@@ -169,8 +174,8 @@ def test_texts_in_a_tree_are_what_they_are_one_by_one(model):
         for at in range(len(other) - shared)
     ]
     depths = [*range(len(one)), *range(shared, len(other))]
-    expected_here = model.logprobs(reading, tokens, depths, parents)
-    root, found = expected_here.root, expected_here.behind
+    found = after(model, reading, tokens, depths, parents)
+    root = model.after(reading).logprobs
     prompt = list(build_prompt(model.vocabulary, ABOVE + "        self", SUFFIX).tokens)
     for text, rows in ((one, range(len(one))), (other, [*range(shared), *range(len(one), len(tokens))])):
         np.testing.assert_allclose(found[list(rows)], alone(model, prompt + text)[len(prompt) :], atol=1e-4)
@@ -180,11 +185,10 @@ def test_texts_in_a_tree_are_what_they_are_one_by_one(model):
 def test_a_later_pass_goes_on_from_tokens_of_an_earlier_one(model):
     reading = finished(model.read(model.prompt(ABOVE + "        self", SUFFIX)))
     text = model.vocabulary.encode(".width = 3")
-    slots = model.logprobs(reading, text[:2], [0, 1], [[], [~0]]).slots
-    later = model.logprobs(reading, text[2:3], [2], [slots])
-    assert later.root is None
+    slots = [one.slot for one in model.run_pass(reading, text[:2], [0, 1], [[], [~0]]).after]
+    later = after(model, reading, text[2:3], [2], [slots])
     prompt = list(build_prompt(model.vocabulary, ABOVE + "        self", SUFFIX).tokens)
-    np.testing.assert_allclose(later.behind[0], alone(model, prompt + text[:3])[-1], atol=1e-4)
+    np.testing.assert_allclose(later[0], alone(model, prompt + text[:3])[-1], atol=1e-4)
 
 
 def test_two_documents_keep_their_prompts(model):
@@ -235,11 +239,11 @@ def test_a_prompt_with_a_head_is_the_plain_sequence(model):
     np.testing.assert_allclose(root, expected(model, prefix, SUFFIX, head), atol=1e-4)
     assert np.abs(root - expected(model, prefix, SUFFIX)).max() > 0.01
     text = model.vocabulary.encode(".width")
-    found = model.logprobs(
-        reading, text, range(len(text)), [[~before for before in range(at)] for at in range(len(text))]
+    found = after(
+        model, reading, text, range(len(text)), [[~before for before in range(at)] for at in range(len(text))]
     )
     prompt = list(reading.prompt.tokens)
-    np.testing.assert_allclose(found.behind, alone(model, prompt + text)[len(prompt) :], atol=1e-4)
+    np.testing.assert_allclose(found, alone(model, prompt + text)[len(prompt) :], atol=1e-4)
 
 
 @pytest.mark.parametrize(

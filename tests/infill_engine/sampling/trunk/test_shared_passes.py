@@ -18,8 +18,8 @@ def writing(read, sizes, *, gives_back=True):
     try:
         for size in sizes:
             found = yield Wanted(slots, [7] * size)
-            assert len(found.slots) == len(found.logprobs) == size
-            slots, done = [*slots, *found.slots], done + 1
+            assert len(found) == size
+            slots, done = [*slots, *(one.slot for one in found)], done + 1
     except NoRoom:
         pass
     if gives_back:

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from infill_engine.sampling.trunk import tree_growth
+from infill_engine.models.trunk.continuations import Prediction
 from infill_engine.sampling.trunk.middle import EndRules, stands_in_brackets
 from infill_engine.sampling.trunk.token_tree import TokenTree
+from infill_engine.sampling.trunk.tree_growth import learn_pass
 
 WORDS = ["<end>", "\n", "self", ".width", ".height", " = ", "1", "(", ")", ".wi", "dth", "):\n", ", 2"]
 IDS = {word: number for number, word in enumerate(WORDS)}
@@ -41,7 +42,7 @@ def after(shares: Mapping[str, float]):
 
 
 def learn(tree, number, logprobs):
-    tree_growth.learn(tree, number, logprobs, np.argsort(-logprobs, kind="stable"))
+    learn_pass(tree, {number: Prediction(logprobs, np.argsort(-logprobs, kind="stable"), -1)})
 
 
 def texts(tree):
