@@ -1,12 +1,13 @@
 """Judges one system's reply to one hole, and summarises many of them."""
 
 import gzip
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from bench.json_lines import write_lines
 from bench.quality.reports import metrics
@@ -153,9 +154,8 @@ def read_outcomes(path: Path) -> list[Outcome]:
     """Read what `write_outcomes` wrote. Raises InputError for anything else."""
     try:
         data = path.read_bytes()
-        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8")
-        return [Outcome(**json.loads(line)) for line in text.split("\n") if line]
-    except (OSError, ValueError, TypeError) as fault:
+        return msgspec.json.Decoder(Outcome).decode_lines(gzip.decompress(data) if path.suffix == ".gz" else data)
+    except (OSError, ValueError) as fault:
         raise InputError(f"{path} holds no results ({fault}); write some with `python -m bench.quality`") from fault
 
 
