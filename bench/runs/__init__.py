@@ -7,5 +7,4 @@ levels        how fast passes are, and whether they become slower, from raw line
 students      the statistics of few levels
 reference     a fixed calculation beside each measurement
 gate          the answers of a build in a few passes (limited_passes)
-peer_units    programs of others on the same problems, in turn
 """

@@ -2,16 +2,14 @@
 
     python -m bench.runs gate --out bench/results/gate
     python -m bench.runs speed --out before
-    python -m bench.runs peers --gguf FILE --out peers
     python -m bench.runs compare A B --fail-on-loss
 
 `gate` limits passes in place of time, so a busy or slow machine gives the same answers. `speed` measures single passes
-and whether they become slower. `peers` asks programs of others beside the product.
+and whether they become slower.
 """
 
 import argparse
 import sys
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bench.runs import compare
@@ -20,7 +18,6 @@ from infill_engine.serving.starting import set_threads
 from lsp_server.cli.bench.command import begin, measure
 
 if TYPE_CHECKING:
-    from bench.peers.finding import Peer
     from infill_engine.diagnostics.benchmark.running import Run, Unit
 
 
@@ -38,48 +35,33 @@ def main() -> int:
 
 
 def _measure(options: argparse.Namespace) -> int:
-    from bench.peers.finding import find_peers
-
-    peers, missing = find_peers(options.llama_server, options.gguf) if options.what == "peers" else ((), [])
     options.suite = options.what
     run = begin(options, (options.model,))
-    for name, why in missing:
-        run.results.missing(name, why)
     try:
-        interrupted = measure(run.results, _units(run, options.what, peers), 0.0)
+        interrupted = measure(run.results, _units(run, options.what), 0.0)
     finally:
-        for peer in peers:
-            peer.close()
         run.results.close()
-    for line in run.results.of("missing"):
-        print(f"{line['what']} was not measured: {line['why']}", file=sys.stderr)
     return int(interrupted or not any(run.results.of(what) for what in ("answer", "pass", "generation")))
 
 
-def _units(run: "Run", what: str, peers: "Sequence[Peer]") -> "list[Unit]":
+def _units(run: "Run", what: str) -> "list[Unit]":
     from bench.runs.drift import drift_unit
     from bench.runs.gate import gate_units
-    from bench.runs.peer_units import peer_units
     from bench.runs.processes import process_units
 
-    if what == "gate":
-        return gate_units(run)
-    return peer_units(run, peers) if what == "peers" else [*process_units(run), drift_unit(run)]
+    return gate_units(run) if what == "gate" else [*process_units(run), drift_unit(run)]
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench.runs", description=__doc__)
     commands = parser.add_subparsers(dest="what", required=True)
-    for what in ("gate", "speed", "peers"):
+    for what in ("gate", "speed"):
         command = commands.add_parser(what)
         command.add_argument("--model", default="default", help="the model (%(default)s)")
         command.add_argument("--out", required=True, metavar="DIR", help="folder of the results")
         command.add_argument("--device", default="auto")
         command.add_argument("--precision", default="auto")
         command.add_argument("--problems", nargs="+", metavar="FILE", help="other problems than the bundled ones")
-        if what == "peers":
-            command.add_argument("--llama-server", metavar="PATH", help="llama.cpp's server, if it is not on the PATH")
-            command.add_argument("--gguf", metavar="FILE", required=True, help="the model's published file")
     compared = commands.add_parser("compare")
     compared.add_argument("before", metavar="A", help="the folder or file of a run")
     compared.add_argument("after", metavar="B", help="the folder or file of another run")

@@ -21,9 +21,8 @@ Rows = tuple[PreviewRow, ...]
 OPEN = "open"
 DRAFT = "draft"
 COMMITTED = "committed"
-NEVER = -1e4
 
-_Slot = tuple[int | None, str, float]  # token if any, state, natural logarithm of its probability
+_Slot = tuple[int, str, float]  # token, state, natural logarithm of its probability
 
 
 def previewing(wanted: Callable[[], bool], show: Callable[[int, Rows], None]) -> Observer:
@@ -39,11 +38,8 @@ def previewing(wanted: Callable[[], bool], show: Callable[[int, Rows], None]) ->
         family, step = cast("CanvasModel", passed.model), cast("Step", passed.state)
         if step.number == 1:
             retrieved = _retrieved(step)
-        if not wanted():
-            return
-        if step.number == 1:
-            show(0, _rows(family, step, retrieved, _laid_out))
-        show(step.number, _rows(family, step, retrieved, _as_it_stands))
+        if wanted():
+            show(step.number, _rows(family, step, retrieved))
 
     return observe
 
@@ -68,13 +64,10 @@ def _text_row(pieces: Sequence[TextPiece]) -> PreviewRow:
     return PreviewRow(tuple(texts), tuple(states), tuple(confidences), source)
 
 
-def _rows(
-    family: "CanvasModel", step: "Step", retrieved: frozenset[int], slots_of: "Callable[[Step, range], list[_Slot]]"
-) -> Rows:
-    canvas = step.canvas
-    spans = (canvas.span(number) for number in range(canvas.rows))
+def _rows(family: "CanvasModel", step: "Step", retrieved: frozenset[int]) -> Rows:
+    spans = map(step.canvas.span, range(step.canvas.rows))
     return tuple(
-        _row(family, slots_of(step, range(span.start, span.stop)), number in retrieved)
+        _row(family, _slots(step, range(span.start, span.stop)), number in retrieved)
         for number, span in enumerate(spans)
     )
 
@@ -85,7 +78,7 @@ def _row(family: "CanvasModel", slots: Sequence[_Slot], retrieved: bool) -> Prev
     # A character may begin in one slot and end in the next.
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     for token, state, logprob in slots:
-        data = b"" if token is None or token in without_text else family.vocabulary.bytes_of(token)
+        data = b"" if token in without_text else family.vocabulary.bytes_of(token)
         texts.append(decoder.decode(data))
         states.append(state)
         confidences.append(round(exp(min(0.0, logprob)), 3))
@@ -95,7 +88,7 @@ def _row(family: "CanvasModel", slots: Sequence[_Slot], retrieved: bool) -> Prev
     return PreviewRow(tuple(texts), tuple(states), tuple(confidences), source)
 
 
-def _as_it_stands(step: "Step", span: range) -> list[_Slot]:
+def _slots(step: "Step", span: range) -> list[_Slot]:
     from infill_engine.models.canvas.canvas import State
 
     canvas = step.canvas
@@ -106,20 +99,6 @@ def _as_it_stands(step: "Step", span: range) -> list[_Slot]:
             slots.append((int(step.predicted[position]), OPEN, float(step.predicted_logprob[position])))
         else:
             slots.append((int(canvas.ids[position]), state.name.lower(), float(canvas.logprob[position])))
-    return slots
-
-
-def _laid_out(step: "Step", span: range) -> list[_Slot]:
-    """The slots before the first step, given the state `step` after it: slots that it did not write were drafts."""
-    from infill_engine.models.canvas.canvas import State
-
-    canvas = step.canvas
-    slots: list[_Slot] = []
-    for position in span:
-        if step.changed[position] or canvas.state[position] == State.OPEN:
-            slots.append((None, OPEN, NEVER))
-        else:
-            slots.append((int(canvas.ids[position]), DRAFT, float(step.draft_logprob[position])))
     return slots
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from infill_engine.text.lines import start_of
-from infill_engine.text.sequences import common_prefix
+from infill_engine.text.sequences import common_ends, common_prefix
 from lsp_server.documents.syntax_tree import SyntaxTree
 from lsp_server.protocol.positions import Place, line_content, replace_surrogates
 
@@ -120,14 +120,14 @@ class Documents:
         if held is None:
             return None
         before = held.fingerprint
-        net: list[_Net] = []
+        net: list[tuple[str, str]] = []  # what each removed and inserted
         for change in changes:
             applied = _apply(held.snapshot, change, next(self._versions))
             held.fingerprint = (held.fingerprint + applied.fingerprint) & _FINGERPRINT_MASK
             held.snapshot = applied.snapshot
             net.append(applied.net)
         row, column = held.snapshot.cursor
-        if net and net[-1].inserted in _PAIRS:  # auto-closed by the editor; the cursor is inside
+        if net and net[-1][1] in _PAIRS:  # auto-closed by the editor; the cursor is inside
             column -= 1
         held.snapshot = replace(
             held.snapshot,
@@ -143,16 +143,15 @@ def change_to(old: Snapshot, text: str) -> Change:
     """Return the change that leads to a text: of what differs, which keeps the tree and the cursor."""
     lines = split_lines(replace_surrogates(text))
     shortest = min(len(old.lines), len(lines)) - 1
-    top = next((row for row in range(shortest) if old.lines[row] != lines[row]), shortest)
-    most = shortest - top
-    bottom = next((row for row in range(most) if old.lines[-1 - row] != lines[-1 - row]), most)
+    top = common_prefix(old.lines[:shortest], lines)
+    bottom = min(shortest - top, common_prefix(old.lines[::-1], lines[::-1]))
     end = (len(old.lines) - bottom, 0) if bottom else _place_at(old.lines, top, old.size)
     removed, inserted = text_between(old.lines, (top, 0), end), "".join(lines[top : len(lines) - bottom])
     if "\r" in removed or "\r" in inserted or len(removed) + len(inserted) > COMPARED_CHARS:
         return Change(inserted, (top, 0), end)
-    net, prefix = _net(removed, inserted), common_prefix(removed, inserted)
-    end = _place_at(old.lines, top, prefix + len(net.removed))
-    return Change(net.inserted, _place_at(old.lines, top, prefix), end)
+    left, right = common_ends(removed, inserted)
+    end = _place_at(old.lines, top, len(removed) - right)
+    return Change(inserted[left : len(inserted) - right], _place_at(old.lines, top, left), end)
 
 
 def edited_lines(snapshot: Snapshot, change: Change) -> Snapshot:
@@ -186,18 +185,10 @@ def split_lines(text: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Net:
-    """The text a change removed and inserted, without their common prefix and suffix."""
-
-    removed: str
-    inserted: str
-
-
-@dataclass(frozen=True, slots=True)
 class _Applied:
     snapshot: Snapshot
     fingerprint: int  # added to the fingerprint of the text before
-    net: _Net
+    net: tuple[str, str]
 
 
 def _apply(old: Snapshot, change: Change, version: int) -> _Applied:
@@ -221,10 +212,9 @@ def _apply(old: Snapshot, change: Change, version: int) -> _Applied:
     cursor = _place_at(after, first, left)
 
     syntax = old.syntax.edited(lines, start, end, text, fresh, len(after) - len(lines))
-    net = _net(removed, text)
     size = old.size + len(text) - len(removed)
     snapshot = Snapshot(old.uri, old.language, version, after, size, syntax, old.last_edit, cursor)
-    return _Applied(snapshot, _fingerprint(fresh) - _fingerprint(replaced), net)
+    return _Applied(snapshot, _fingerprint(fresh) - _fingerprint(replaced), _net(removed, text))
 
 
 def _place_at(lines: Sequence[str], row: int, offset: int) -> Place:
@@ -235,26 +225,21 @@ def _place_at(lines: Sequence[str], row: int, offset: int) -> Place:
     return row, min(offset, len(line_content(lines[row])))
 
 
-def _net(removed: str, inserted: str) -> _Net:
+def _net(removed: str, inserted: str) -> tuple[str, str]:
+    """Return the text that a change removed and inserted, without what both have at either end."""
     if len(removed) + len(inserted) > COMPARED_CHARS:
-        return _Net(removed, inserted)
-    prefix = common_prefix(removed, inserted)
-    removed, inserted = removed[prefix:], inserted[prefix:]
-    suffix = common_prefix(removed[::-1], inserted[::-1])
-    return _Net(removed[: len(removed) - suffix], inserted[: len(inserted) - suffix])
+        return removed, inserted
+    left, right = common_ends(removed, inserted)
+    return removed[left : len(removed) - right], inserted[left : len(inserted) - right]
 
 
-def _classify(held: _Open, before: int, net: Sequence[_Net]) -> EditKind:
-    effective = [item for item in net if item.removed or item.inserted]
+def _classify(held: _Open, before: int, net: Sequence[tuple[str, str]]) -> EditKind:
+    effective = [(removed, inserted) for removed, inserted in net if removed or inserted]
     if held.fingerprint == before or not effective:
         return held.snapshot.last_edit
-    if held.fingerprint in held.earlier and not all(map(_is_typed, effective)):
+    if held.fingerprint in held.earlier and any(removed or not one_key_types(new) for removed, new in effective):
         return EditKind.UNDO
-    return EditKind.INSERTION if effective[-1].inserted else EditKind.DELETION
-
-
-def _is_typed(net: _Net) -> bool:
-    return not net.removed and one_key_types(net.inserted)
+    return EditKind.INSERTION if effective[-1][1] else EditKind.DELETION
 
 
 def _fingerprint(lines: Iterable[str]) -> int:

@@ -1,12 +1,13 @@
 """Judges one system's reply to one hole, and summarises many of them."""
 
 import gzip
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from bench.json_lines import write_lines
 from bench.quality.reports import metrics
@@ -44,7 +45,6 @@ class Outcome:
     reason: str
     extra: dict[str, float] = field(default_factory=dict)
     proposals: list[dict[str, Any]] = field(default_factory=list)
-    passed: list[bool] | None = None
     language: str = "python"
 
 
@@ -130,9 +130,6 @@ def figures(outcomes: Sequence[Outcome], candidates: int) -> dict[str, Any]:
         "late": _share([float(outcome.late) for outcome in outcomes]),
         "silences": dict(Counter(outcome.reason for outcome in outcomes if outcome.reason)),
     }
-    if any(outcome.passed is not None for outcome in outcomes):
-        found["pass@1"] = _share([float(any((outcome.passed or [])[:1])) for outcome in outcomes])
-        found[f"pass@{candidates}"] = _share([float(any(outcome.passed or [])) for outcome in outcomes])
     return found
 
 
@@ -157,9 +154,8 @@ def read_outcomes(path: Path) -> list[Outcome]:
     """Read what `write_outcomes` wrote. Raises InputError for anything else."""
     try:
         data = path.read_bytes()
-        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8")
-        return [Outcome(**json.loads(line)) for line in text.split("\n") if line]
-    except (OSError, ValueError, TypeError) as fault:
+        return msgspec.json.Decoder(Outcome).decode_lines(gzip.decompress(data) if path.suffix == ".gz" else data)
+    except (OSError, ValueError) as fault:
         raise InputError(f"{path} holds no results ({fault}); write some with `python -m bench.quality`") from fault
 
 

@@ -84,13 +84,17 @@ def open_checkpoint(folder: Path) -> Checkpoint:
     config = read_config(folder)
     tensors: dict[str, Stored] = {}
     for path in weight_files(folder):
-        try:
-            with safe_open(path, framework="np") as file:
-                for name in file.keys():  # noqa: SIM118  (no mapping)
-                    tensors[name] = Stored(path, tuple(file.get_slice(name).get_shape()))
-        except (SafetensorError, OSError, ValueError) as error:
-            raise ModelDamagedError(f"{path} is damaged or cut short ({error}); {REMEDY}") from error
+        tensors |= {name: Stored(path, shape) for name, shape in shapes_in(path).items()}
     return Checkpoint(folder, config, tensors)
+
+
+def shapes_in(path: Path, remedy: str = REMEDY) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of a safetensors file's tensors. Raises ModelDamagedError unless the file is whole."""
+    try:
+        with safe_open(path, framework="np") as file:
+            return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118  (no mapping)
+    except (SafetensorError, OSError, ValueError) as error:
+        raise ModelDamagedError(f"{path} is damaged or cut short ({error}); {remedy}") from error
 
 
 def require_no_code(config: Mapping[str, Any], folder: Path) -> None:

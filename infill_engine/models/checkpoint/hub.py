@@ -2,8 +2,8 @@
 
 Only this module, `download` and `infill_engine.engine.remote` use a network, and only for a model that the user has
 named or said yes to. Files that are already on this machine are used without a request. Only the needed files of a
-model are downloaded: weights as safetensors, JSON, the tokenizer; never code, never a pickle. An interrupted download
-continues where it stopped.
+model are downloaded: weights as safetensors, JSON, the tokenizer; never code, never a pickle. Of an interrupted
+download, the files that came whole stay; huggingface_hub 2.4 begins the one that was under way anew.
 """
 
 import errno

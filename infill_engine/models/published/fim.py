@@ -8,7 +8,7 @@ from infill_engine.models.base import CanvasModel
 from infill_engine.models.checkpoint.files import require_no_code
 from infill_engine.models.checkpoint.folder import name_of
 from infill_engine.models.published.fim_tokens import CODEGEMMA, DEEPSEEK_CODER, MELLUM, STARCODER, FimTokens
-from infill_engine.models.published.kinds.autoregressive import AutoregressiveModel
+from infill_engine.models.published.kinds.prompted import PromptedModel
 from infill_engine.models.stock.loader import Opened, Stock, load_backbone
 
 
@@ -42,4 +42,4 @@ def load(opened: Opened) -> CanvasModel:
         )
     vocabulary.need(fim.end)
     require_no_code(checkpoint.config, checkpoint.folder)
-    return AutoregressiveModel(fim, load_backbone(opened, stock), vocabulary, opened.settings)
+    return PromptedModel(fim, load_backbone(opened, stock), vocabulary, opened.settings)

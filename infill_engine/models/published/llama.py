@@ -10,7 +10,7 @@ is used here as the report prints it. No report says how well the diffusion mode
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.published import fim
 from infill_engine.models.published.fim_tokens import PREFIX, SUFFIX, FimTokens
-from infill_engine.models.published.kinds.block_causal import BlockCausalModel
+from infill_engine.models.published.kinds.prompted import PromptedModel
 from infill_engine.models.stock.loader import Opened, load_backbone
 
 CLASS = "StableDiffcoderForCausalLM"
@@ -28,4 +28,4 @@ def load(opened: Opened) -> CanvasModel:
         return fim.load(opened)
     opened.vocabulary.need(*STABLE_DIFFCODER.tokens, STABLE_DIFFCODER.end)
     backbone = load_backbone(opened, fim.LLAMA)
-    return BlockCausalModel(STABLE_DIFFCODER, backbone, opened.vocabulary, opened.settings, MASK, BLOCK)
+    return PromptedModel(STABLE_DIFFCODER, backbone, opened.vocabulary, opened.settings, MASK, BLOCK)

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.functional import pad
 
 LayerMemory = tuple[Tensor, Tensor]  # keys and values of one layer, [B, H, T, hd] each
 
@@ -33,20 +34,26 @@ class Remembered:
 
 
 class Placed:
-    """Keys and values in columns of a fixed size, written to `columns` [B, T]; also a cache for attention.
+    """Keys and values in a fixed number of columns, written to `columns` [1, T]; also a cache for attention.
 
-    `layers` are [B, H, S, hd] each. Earlier contents of a column are overwritten.
+    Earlier contents of a column are overwritten. `given` are those of the first columns.
     """
 
-    def __init__(self, layers: Sequence[LayerMemory]) -> None:
-        self.layers = layers
+    def __init__(self, given: Sequence[LayerMemory], width: int) -> None:
+        self._given = given
+        self._width = width
+        self._layers: list[LayerMemory] = []  # [1, H, width, hd] each
         self.columns: Tensor | None = None
 
     def update(self, keys: Tensor, values: Tensor, layer: int, *_: Any, **__: Any) -> LayerMemory:
         """Return all keys and values of `layer`, with the new ones in their columns."""
         assert self.columns is not None
+        if layer == len(self._layers):
+            old = self._given[layer] if self._given else (keys[:, :, :0], values[:, :, :0])
+            old_keys, old_values = (pad(each, (0, 0, 0, self._width - each.shape[2])) for each in old)
+            self._layers.append((old_keys, old_values))
         place = self.columns[:, None, :, None].expand(-1, keys.shape[1], -1, keys.shape[3])
-        old_keys, old_values = self.layers[layer]
+        old_keys, old_values = self._layers[layer]
         old_keys.scatter_(2, place, keys)
         old_values.scatter_(2, place, values)
         return old_keys, old_values

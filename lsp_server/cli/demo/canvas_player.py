@@ -32,7 +32,7 @@ class CanvasPlayer:
         self._passes.append(PassState(after.model, deepcopy(after.state)))
 
     def frames(self) -> Iterator[Rows]:
-        """Yield the canvas before the first step and after each step."""
+        """Yield the canvas after each step."""
         shown: list[Rows] = []
         observer = previewing(lambda: True, lambda _step, rows: shown.append(rows))
         for after in self._passes:
@@ -47,16 +47,16 @@ class CanvasPlayer:
             console.print("No denoising step could be taken in time.")
         elif console.is_terminal and not console.is_dumb_terminal:
             with Live(console=console, auto_refresh=False) as live:
-                for number, frame in enumerate(frames):
+                for number, frame in enumerate(frames, 1):
                     live.update(_drawing(number, frame), refresh=True)
                     time.sleep(SECONDS_A_STEP)
         else:
-            for number, frame in enumerate(frames):
+            for number, frame in enumerate(frames, 1):
                 console.print(_drawing(number, frame), soft_wrap=True)
 
 
 def _drawing(number: int, rows: Rows) -> Text:
-    drawing = Text().append(f"step {number}" if number else "canvas", "bold")
+    drawing = Text().append(f"step {number}", "bold")
     for row in rows:
         drawing.append("\n    ").append(_drawn(row))
     return drawing

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from infill_engine.text.sequences import common_prefix
+from infill_engine.text.sequences import common_ends
 from infill_engine.types import PastEdit
 
 CONTEXT = 3  # lines on either side of an edit, as in most patches
@@ -36,15 +36,9 @@ def edits_of_patch(patch: str) -> Iterator[PastEdit]:
 def edit_of_lines(path: str, old: str, new: str) -> PastEdit:
     """Return the edit that replaced some lines with others. Equal lines at both ends become its context."""
     before, after = _lines(old), _lines(new)
-    top = common_prefix(before, after)
-    bottom = common_prefix(before[top:][::-1], after[top:][::-1])
-    parts = (
-        before[top : len(before) - bottom],
-        after[top : len(after) - bottom],
-        after[:top],
-        after[len(after) - bottom :],
-    )
-    return PastEdit(path, *map(_joined, parts))
+    top, bottom = common_ends(before, after)
+    end = len(after) - bottom
+    return PastEdit(path, *map(_joined, (before[top : len(before) - bottom], after[top:end], after[:top], after[end:])))
 
 
 def _edits_of_hunk(path: str, hunk: Sequence[str]) -> Iterator[PastEdit]:

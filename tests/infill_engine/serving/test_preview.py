@@ -26,11 +26,11 @@ def text(row: PreviewRow) -> str:
     return "".join(row.texts)
 
 
-def test_every_step_is_told_and_the_canvas_before_it() -> None:
+def test_every_step_is_told() -> None:
     seen = watched(ASKED)
-    assert [number for number, _ in seen] == list(range(len(seen)))
+    assert [number for number, _ in seen] == list(range(1, len(seen) + 1))
     (_, before), (_, after) = seen[0], seen[-1]
-    assert {state for row in before for state in row.states} == {"open", "draft"}
+    assert {state for row in before for state in row.states} == {"open", "committed"}
     assert {state for row in after for state in row.states} == {"committed"}
     assert all(len(row.texts) == len(row.states) == len(row.confidences) for _, rows in seen for row in rows)
     assert all(0 <= value <= 1 for _, rows in seen for row in rows for value in row.confidences)
@@ -45,7 +45,7 @@ def test_a_draft_is_there_from_the_start_and_known_as_one() -> None:
 
 
 def test_an_open_slot_shows_what_would_be_said_there() -> None:
-    _, rows = watched(ASKED)[1]
+    _, rows = watched(ASKED)[0]
     row = next(row for row in rows if "open" in row.states)
     assert text(row) in ("zero", "première")
 

@@ -21,8 +21,7 @@ def test_the_bundled_hole(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     output = done.stdout
     assert "entry.payee, ▒▒▒, entry.category" in output
-    before, _, after = output.partition("step 1")
-    assert "canvas\n    ▒▒" in before
+    after = output.partition("step 1")[2]
     assert "▒▒" in after.partition("step 2")[0]  # some slots wait for a later step
     assert "    entry.amount∎" in after
     assert "«entry.amount», entry.category" in output

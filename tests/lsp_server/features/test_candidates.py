@@ -174,15 +174,14 @@ async def test_the_canvas_is_shown_while_it_is_denoised_to_whoever_asked() -> No
         uri = made.open("import a\nslowly = │\n")
         assert texts(await made.candidates(uri, partialResultToken="seen")) == ["né()"]
         steps = made.previews["seen"]
-        assert [value["step"] for value in steps] == list(range(len(steps)))
-        assert len(steps) >= 3
+        assert [value["step"] for value in steps] == list(range(1, len(steps) + 1))
+        assert len(steps) >= 2
         (first,), (last,) = steps[0]["rows"], steps[-1]["rows"]
-        assert {slot["state"] for slot in first["slots"]} == {"open"}
+        assert {slot["state"] for slot in first["slots"]} == {"open", "committed"}
         assert {slot["state"] for slot in last["slots"]} == {"committed"}
         assert "".join(slot["text"] for slot in last["slots"]) == "né()"  # é takes two slots here
         assert all(0.5 < slot["confidence"] <= 1 for slot in last["slots"])
         assert last["source"] == "model"
-        assert {"open", "committed"} == {slot["state"] for slot in steps[1]["rows"][0]["slots"]}
 
         assert texts(await made.candidates(uri, partialResultToken="cached")) == ["né()"]
         assert "cached" not in made.previews

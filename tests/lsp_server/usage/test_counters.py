@@ -139,7 +139,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_a_lock_that_is_never_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tally_file, "LOCK_SECONDS", 0.0)
-    with locked(tally_file.path(), 0.0), pytest.raises(TimeoutError, match="locked"):
+    with locked(tally_file.path(), 0.0), pytest.raises(TimeoutError, match="lock"):
         add(accepted=1)
 
 

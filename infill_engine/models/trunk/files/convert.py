@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
 from infill_engine.errors import ModelDamagedError, ModelError
+from infill_engine.models.checkpoint.files import shapes_in
 from infill_engine.models.checkpoint.folder import CHECKSUMS, INDEX, TOKENIZER, read_checksums, sha256_of
-from infill_engine.models.trunk.files.folder import CONFIG, TRUNK_FOLDER, read_header
+from infill_engine.models.trunk.files.folder import CONFIG, TRUNK_FOLDER
 from infill_engine.models.trunk.files.formats import (
     EIGHT_BITS,
     FIVE_BITS,
@@ -45,7 +46,7 @@ from infill_engine.models.trunk.files.gguf_file import (
     Report,
     require_source,
 )
-from infill_engine.models.trunk.files.shards import RECIPE, shard_name, split, write_shard, write_text
+from infill_engine.models.trunk.files.shards import recipe_of, shard_name, split, write_shard, write_text
 from infill_engine.models.trunk.files.source import SOURCE, Source
 
 VERSION = 1  # of the shards' contents; a shard of another version is not kept
@@ -124,7 +125,7 @@ def convert(path: Path, folder: Path, plan: Plan, report: Report) -> list[str]:
             built.append(name)
             _require_released(name, sums[name], plan)
             _write_json(folder / CHECKSUMS, sums)
-        where |= {tensor: name for tensor in read_header(folder / name) if tensor != "__metadata__"}
+        where |= dict.fromkeys(shapes_in(folder / name), name)
     _write_rest(file, folder, plan, len(kept), sums, where)
     report("done", 1.0)
     return built
@@ -203,8 +204,7 @@ def _recipe(plan: Plan, kept: list[int]) -> str:
 def _is_there(path: Path, checksum: str, recipe: str) -> bool:
     """Return whether a shard was written by this recipe and is unchanged."""
     try:
-        about = read_header(path).get("__metadata__")
-        return isinstance(about, dict) and about.get(RECIPE) == recipe and sha256_of(path) == checksum
+        return recipe_of(path) == recipe and sha256_of(path) == checksum
     except ModelDamagedError:
         return False
 

@@ -6,20 +6,18 @@ shard's SHA-256.
 """
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
 from infill_engine.errors import ModelDamagedError
+from infill_engine.models.checkpoint.files import shapes_in
 from infill_engine.models.checkpoint.folder import CHECKSUMS, INDEX, TOKENIZER, verify
 
 TRUNK_FOLDER = Path(str(files("infill_engine"))) / "weights" / "trunk"
 CONFIG = "config.json"
 SHARDS = "model-*-of-*.safetensors"
 REMEDY = "run `infill-ls models get` to rebuild it"
-_LENGTH_BYTES = 8  # at the start of a safetensors file: the length of its header
-_LONGEST_HEADER = 100_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,46 +69,15 @@ def weight_map(folder: Path) -> dict[str, str]:
 
 def require_shards(folder: Path) -> None:
     """Raise ModelDamagedError if a file is missing, or a shard does not have the length in its header."""
-    for name in (CONFIG, TOKENIZER, CHECKSUMS):
+    shards = shard_names(folder)
+    for name in (CONFIG, TOKENIZER, CHECKSUMS, *shards):
         if not (folder / name).is_file():
             raise ModelDamagedError(f"{folder / name} is missing; {REMEDY}")
-    for name in shard_names(folder):
-        require_length(folder / name)
+    for name in shards:
+        shapes_in(folder / name, REMEDY)
 
 
 def verify_shards(folder: Path) -> None:
     """Raise ModelDamagedError, naming the file, unless every shard matches checksums.json. Takes 0.2 to 1 s."""
     require_shards(folder)
     verify(folder, REMEDY)
-
-
-def read_header(path: Path, remedy: str = REMEDY) -> Mapping[str, object]:
-    """Return the header of a safetensors file: dtype, shape and offsets of each tensor. Raises ModelDamagedError."""
-    try:
-        with path.open("rb") as file:
-            length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
-            header = json.loads(file.read(min(length, _LONGEST_HEADER)))
-    except FileNotFoundError as error:
-        raise ModelDamagedError(f"{path} is missing; {remedy}") from error
-    except OSError as error:
-        raise ModelDamagedError(f"{path} cannot be read ({error.strerror}); {remedy}") from error
-    except ValueError as error:
-        raise ModelDamagedError(f"{path} is damaged: its header makes no sense; {remedy}") from error
-    if not isinstance(header, dict):
-        raise ModelDamagedError(f"{path} is damaged: its header makes no sense; {remedy}")
-    return header
-
-
-def require_length(path: Path, remedy: str = REMEDY) -> None:
-    """Raise ModelDamagedError if a safetensors file does not have the length in its header."""
-    header = read_header(path, remedy)
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
-    try:
-        ends = [about["data_offsets"][1] for name, about in header.items() if name != "__metadata__"]  # type: ignore[index]
-        expected = _LENGTH_BYTES + length + max(ends)
-    except (TypeError, KeyError, IndexError, ValueError) as error:
-        raise ModelDamagedError(f"{path} is damaged: its header makes no sense; {remedy}") from error
-    size = path.stat().st_size
-    if size != expected:
-        raise ModelDamagedError(f"{path} is cut short: {size:,} of {expected:,} bytes; {remedy}")

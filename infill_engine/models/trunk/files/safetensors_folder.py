@@ -13,12 +13,13 @@ from infill_engine.models.checkpoint.files import (
     require_no_code,
     require_positive,
     require_values,
+    shapes_in,
     weight_files,
 )
 from infill_engine.models.trunk.config import TrunkConfig
-from infill_engine.models.trunk.files.folder import read_header, require_length
 from infill_engine.models.trunk.files.formats import Floats
 from infill_engine.models.trunk.files.named_weights import EMBEDDING, HEAD, NamedWeights
+from infill_engine.models.trunk.files.shards import BFLOAT16, map_shard
 
 SIZES = {
     "vocabulary": "vocab_size",
@@ -39,7 +40,6 @@ NAMES = {
     EMBEDDING: "model.embed_tokens.weight",
     HEAD: "lm_head.weight",
 }
-DTYPES: dict[str, np.dtype[Any]] = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "BF16": np.dtype("<u2")}
 
 
 def config_of(config: Mapping[str, Any], folder: Path) -> TrunkConfig:
@@ -63,8 +63,11 @@ def open_safetensors(folder: Path, config: TrunkConfig) -> NamedWeights:
     """Return the weights of a checkpoint; tensors stay on disk until they are read. Raises ModelDamagedError."""
     tensors: dict[str, NDArray[Any]] = {}
     for path in weight_files(folder):
-        require_length(path, REMEDY)
-        tensors |= _mapped(path)
+        shapes_in(path)
+        try:
+            tensors |= map_shard(path)
+        except KeyError as error:
+            raise ModelDamagedError(f"{path} has tensors of the unknown type {error}; {REMEDY}") from error
     if config.layers > len(tensors):
         raise ModelDamagedError(f"{folder} has tensors for fewer than its {config.layers} layers; {REMEDY}")
 
@@ -72,26 +75,8 @@ def open_safetensors(folder: Path, config: TrunkConfig) -> NamedWeights:
         if name not in tensors:
             raise ModelDamagedError(f"{folder} has no tensor {name}; {REMEDY}")
         found = tensors[name][rows]
-        if found.dtype == DTYPES["BF16"]:
+        if found.dtype == BFLOAT16:
             return (found.astype("<u4") << 16).view(np.float32)
         return found.astype(np.float32)
 
     return NamedWeights(config, NAMES, read, folder)
-
-
-def _mapped(path: Path) -> dict[str, NDArray[Any]]:
-    """Return the tensors of a safetensors file, mapped from disk; bfloat16 as uint16."""
-    header: Mapping[str, Any] = read_header(path, REMEDY)
-    mapped = np.memmap(path, np.uint8, mode="r")
-    first = 8 + int(mapped[:8].view("<u8")[0])
-    found: dict[str, NDArray[Any]] = {}
-    for name, about in header.items():
-        if name == "__metadata__":
-            continue
-        try:
-            start, end = about["data_offsets"]
-            stored = np.asarray(mapped[first + start : first + end]).view(DTYPES[about["dtype"]])
-            found[name] = stored.reshape(about["shape"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise ModelDamagedError(f"{path}: {name} cannot be read ({error}); {REMEDY}") from error
-    return found

@@ -8,22 +8,23 @@ import hashlib
 import json
 import mmap
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
 
 from infill_engine.errors import ModelDamagedError
 
 Arrays = Mapping[str, NDArray[Any]]
 Layout = Mapping[str, tuple[np.dtype[Any], tuple[int, ...]]]  # the types and shapes of tensors, by name
+BFLOAT16 = np.dtype("<u2")  # numpy has no such type
 DTYPES = {"float32": "F32", "float16": "F16", "int32": "I32", "int8": "I8", "uint8": "U8"}
-NUMPY_TYPES = {short: np.dtype(name).newbyteorder("<") for name, short in DTYPES.items()}
+NUMPY_TYPES = {short: np.dtype(name).newbyteorder("<") for name, short in DTYPES.items()} | {"BF16": BFLOAT16}
 METADATA = "__metadata__"
-LONGEST_HEADER = 1 << 24  # bytes
 RECIPE = "recipe"  # in a shard's metadata: what it was made from and how
 PART = ".part"  # the suffix of a file that is being written
 
@@ -60,16 +61,16 @@ def write_parts(path: Path, layout: Layout, parts: Iterable[Arrays], recipe: str
 
 
 def map_shard(path: Path) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a file that `write_shard` wrote, mapped from disk. Changes to them stay in memory.
+    """Return the arrays of a whole safetensors file, mapped from disk; bfloat16 as uint16. Changes stay in memory.
 
-    Raises OSError.
+    Raises OSError, or KeyError for another type.
     """
     mapped = np.memmap(path, np.uint8, mode="c")
-    length, header = _header(mapped[:8].tobytes(), lambda length: mapped[8 : 8 + length].tobytes())
+    first = 8 + int.from_bytes(mapped[:8].tobytes(), "little")
     arrays: dict[str, NDArray[Any]] = {}
-    for name, about in header.items():
+    for name, about in json.loads(mapped[8:first].tobytes()).items():
         if name != METADATA:
-            start, end = (8 + length + offset for offset in about["data_offsets"])
+            start, end = (first + offset for offset in about["data_offsets"])
             arrays[name] = np.asarray(mapped[start:end]).view(NUMPY_TYPES[about["dtype"]]).reshape(about["shape"])
     return arrays
 
@@ -81,27 +82,18 @@ def map_made_for(path: Path, made_for: str) -> dict[str, NDArray[Any]] | None:
     """
     if not path.is_file():
         return None
-    try:
-        if recipe_of(path) != made_for:
-            raise ModelDamagedError(f"{path} was made for another model")
-        return map_shard(path)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ModelDamagedError(f"{path} cannot be read ({type(error).__name__})") from error
+    if recipe_of(path) != made_for:
+        raise ModelDamagedError(f"{path} was made for another model")
+    return map_shard(path)
 
 
 def recipe_of(path: Path) -> str:
-    """Return the recipe of a file that `write_shard` wrote. Raises OSError, ValueError, KeyError or TypeError."""
-    with path.open("rb") as file:
-        _, header = _header(file.read(8), file.read)
-    return str(header[METADATA][RECIPE])
-
-
-def _header(start: bytes, read: Callable[[int], bytes]) -> tuple[int, dict[str, Any]]:
-    """Return the length of a file's header, and the header. `read` returns a number of bytes after `start`."""
-    length = int.from_bytes(start, "little")
-    if length > LONGEST_HEADER:
-        raise ValueError(f"a header of {length} bytes")
-    return length, json.loads(read(length))
+    """Return the recipe of a file that `write_shard` wrote; "" without one. Raises ModelDamagedError."""
+    try:
+        with safe_open(path, framework="np") as file:
+            return str((file.metadata() or {}).get(RECIPE, ""))
+    except (SafetensorError, OSError) as error:
+        raise ModelDamagedError(f"{path} cannot be read ({error})") from error
 
 
 def forget_mapped(arrays: Arrays) -> None:

@@ -50,9 +50,9 @@ def test_a_missing_shard(trunk: Path) -> None:
 def test_a_shard_cut_short(trunk: Path) -> None:
     content = (trunk / SECOND).read_bytes()
     (trunk / SECOND).write_bytes(content[:-100])
-    assert f"is cut short: {len(content) - 100:,} of {len(content):,} bytes" in refused(trunk, SECOND)
+    assert "is damaged or cut short" in refused(trunk, SECOND)
     (trunk / SECOND).write_bytes(content[:5])
-    assert "its header makes no sense" in refused(trunk, SECOND)
+    assert "is damaged or cut short" in refused(trunk, SECOND)
 
 
 def test_an_altered_shard(trunk: Path) -> None:
@@ -63,7 +63,7 @@ def test_an_altered_shard(trunk: Path) -> None:
 @pytest.mark.parametrize("header", [b"[" * 16, b'{"a": "b"}      ', b"[]              ", b"\xff" * 16])
 def test_a_header_that_makes_no_sense(trunk: Path, header: bytes) -> None:
     (trunk / SECOND).write_bytes(len(header).to_bytes(8, "little") + header)
-    assert "its header makes no sense" in refused(trunk, SECOND)
+    assert "is damaged or cut short" in refused(trunk, SECOND)
 
 
 @pytest.mark.parametrize("name", ["model.safetensors.index.json", "checksums.json", "config.json", "tokenizer.json"])

@@ -21,7 +21,7 @@ from infill_engine.budget.work import Costs, OutOfTime, finished
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.canvas.canvas import State, lay_out
 from infill_engine.models.canvas_loading import load_canvas_model
-from infill_engine.models.published.kinds.autoregressive import AutoregressiveModel
+from infill_engine.models.published.kinds.prompted import PromptedModel
 from infill_engine.models.published.kinds.prompts import PART
 from infill_engine.sampling.canvas.constraints import constraints_for
 from infill_engine.sampling.canvas.denoise import Row, Step, Task, denoise
@@ -38,9 +38,9 @@ BEFORE, BEHIND = "x = [1:", ":2]\nfor i in range(10):\n"
 every_family = pytest.mark.parametrize("name", PUBLISHED)
 
 
-def loaded(folder: Path) -> AutoregressiveModel:
+def loaded(folder: Path) -> PromptedModel:
     family = load_canvas_model(str(folder), "cpu", EXACT)
-    assert isinstance(family, AutoregressiveModel)
+    assert isinstance(family, PromptedModel)
     return family
 
 
@@ -50,10 +50,10 @@ def publish(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, nn.Modul
 
 
 @pytest.fixture(scope="module")
-def families(publish: Callable[[str, nn.Module], Path]) -> Callable[[str], tuple[AutoregressiveModel, nn.Module]]:
-    made: dict[str, tuple[AutoregressiveModel, nn.Module]] = {}
+def families(publish: Callable[[str, nn.Module], Path]) -> Callable[[str], tuple[PromptedModel, nn.Module]]:
+    made: dict[str, tuple[PromptedModel, nn.Module]] = {}
 
-    def family(name: str) -> tuple[AutoregressiveModel, nn.Module]:
+    def family(name: str) -> tuple[PromptedModel, nn.Module]:
         if name not in made:
             network = new_network(name).requires_grad_(False)
             made[name] = loaded(publish(name, network)), network
@@ -117,11 +117,11 @@ def test_reading_that_was_stopped_goes_on_where_it_was(families: Callable[[str],
     assert context.encoded == context.tokens - 1 - PART
 
 
-def loaded_again(family: AutoregressiveModel) -> AutoregressiveModel:
-    return AutoregressiveModel(family._fim, family._backbone, family.vocabulary, EXACT)
+def loaded_again(family: PromptedModel) -> PromptedModel:
+    return PromptedModel(family._fim, family._backbone, family.vocabulary, EXACT)
 
 
-def run(family: AutoregressiveModel, rows: list[Row], text: tuple[str, str], fixed: dict[int, int]) -> list[Step]:
+def run(family: PromptedModel, rows: list[Row], text: tuple[str, str], fixed: dict[int, int]) -> list[Step]:
     canvas = lay_out([row.slots if row.tokens is None else row.tokens for row in rows], family.info.mask_id)
     for position, token in fixed.items():
         canvas.ids[position], canvas.state[position] = token, State.FIXED
@@ -153,7 +153,7 @@ def synthetic(publish: Callable[[str, nn.Module], Path]) -> Callable[[str], Path
     return folder
 
 
-def first_text(family: AutoregressiveModel, before: str, behind: str) -> str | None:
+def first_text(family: PromptedModel, before: str, behind: str) -> str | None:
     row = Row(4)
     steps = run(family, [row], (before, behind), {})
     proposals = proposals_of(family, steps[-1], [row], "", SamplerSettings())
@@ -168,7 +168,7 @@ def test_the_synthetic_task_is_solved_and_only_with_the_right_prompt(
     assert share_right(partial(first_text, family)) >= 0.95
     fim = family._fim
     swapped = tuple({"{prefix}": "{suffix}", "{suffix}": "{prefix}"}.get(part, part) for part in fim.prompt)
-    wrong = AutoregressiveModel(replace(fim, prompt=swapped), family._backbone, family.vocabulary, EXACT)
+    wrong = PromptedModel(replace(fim, prompt=swapped), family._backbone, family.vocabulary, EXACT)
     assert share_right(partial(first_text, wrong), SOME_PAIRS) < 0.5
     see = family._backbone.states
 

@@ -32,7 +32,7 @@ from infill_engine.budget.work import Costs, finished
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.canvas.canvas import State, lay_out
 from infill_engine.models.canvas_loading import load_canvas_model
-from infill_engine.models.published.kinds.block_causal import BlockCausalModel
+from infill_engine.models.published.kinds.prompted import PromptedModel
 from infill_engine.sampling.canvas.constraints import constraints_for
 from infill_engine.sampling.canvas.denoise import Row, Task, denoise
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
@@ -44,9 +44,9 @@ TEXT = ("x = [1:", ":2]\nfor i in range(10):\n")
 LINE = Hole(HoleKind.LINE)
 
 
-def loaded(folder: Path) -> BlockCausalModel:
+def loaded(folder: Path) -> PromptedModel:
     family = load_canvas_model(str(folder), "cpu", EXACT)
-    assert isinstance(family, BlockCausalModel)
+    assert isinstance(family, PromptedModel)
     return family
 
 
@@ -56,7 +56,7 @@ def network() -> nn.Module:
 
 
 @pytest.fixture(scope="module")
-def family(network: nn.Module, tmp_path_factory: pytest.TempPathFactory) -> BlockCausalModel:
+def family(network: nn.Module, tmp_path_factory: pytest.TempPathFactory) -> PromptedModel:
     return loaded(publish(network, tmp_path_factory.mktemp("random") / "m"))
 
 
@@ -92,7 +92,7 @@ def synthetic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return publish(network, tmp_path_factory.mktemp("synthetic") / "m")
 
 
-def predictions(family: BlockCausalModel, rows: list[list[int]], text: tuple[str, str] = TEXT) -> Tensor:
+def predictions(family: PromptedModel, rows: list[list[int]], text: tuple[str, str] = TEXT) -> Tensor:
     canvas = lay_out(rows, family.info.mask_id)
     return family.denoise(finished(family.encode(*text)), canvas, np.arange(canvas.slots))
 
@@ -131,7 +131,7 @@ def test_given_slots_never_change(family: Any) -> None:
         assert step.canvas.ids[[2, 8]].tolist() == [70, 71]
 
 
-def filled(family: BlockCausalModel, before: str, behind: str) -> str | None:
+def filled(family: PromptedModel, before: str, behind: str) -> str | None:
     canvas, hole = lay_out([5], MASK), Hole(HoleKind.EXPRESSION)
     context, rules = finished(family.encode(before, behind)), constraints_for(family, hole, canvas, "")
     finished(denoise(family, Task(context, canvas, [Row(5)], rules), SamplerSettings(), Costs()))

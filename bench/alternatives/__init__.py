@@ -1,1 +1,0 @@
-"""Measures repairs of broken code and alternatives to intact code."""
