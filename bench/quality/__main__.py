@@ -1,6 +1,7 @@
 """Compares candidates with the original code, next to simpler systems in the same run.
 
     python -m bench.quality --packages training/heldout --holes 300 --out bench/results/quality.jsonl
+    python -m bench.quality --data problems.jsonl.gz --execute --out bench/results/problems.jsonl
     python -m bench.quality --languages training/held-out-languages --holes 60 --out bench/results/languages.jsonl
 
 Writes every reply as a JSON line to --out (gzipped if large), charts next to it, a table to the terminal, and one JSON
@@ -18,7 +19,9 @@ from typing import Any
 
 from bench.quality.measuring import Kept, measure
 from bench.quality.problems.holes import Task, draw_tasks
+from bench.quality.problems.humaneval import Problem, read_problems
 from bench.quality.problems.language_holes import draw_language_tasks
+from bench.quality.reports.outcomes import Outcome
 from bench.quality.reports.writing import last_line, report
 from bench.quality.systems.beams import BeamSystem
 from bench.quality.systems.product import (
@@ -33,6 +36,7 @@ from bench.quality.systems.simulated_time import SimulatedCosts, add_simulate, s
 from bench.sources import read_packages
 from infill_engine.budget.deadline import Clock, now
 from infill_engine.budget.work import Costs
+from infill_engine.diagnostics.benchmark.problems.execution import passes
 from infill_engine.engine.engine_loading import load_engine
 from infill_engine.errors import InfillError, InputError
 from infill_engine.sampling.trunk.tree_sampler import TreeSampler
@@ -45,7 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line. Return its exit status."""
     options = _parser().parse_args(sys.argv[1:] if arguments is None else arguments)
     try:
-        tasks = _drawn(options)
+        problems = {problem.task.id: problem for problem in read_problems(options.data)} if options.data else {}
+        tasks = [problem.task for problem in problems.values()] or _drawn(options)
         systems, engine = systems_of(options)
         settings = settings_of(options, engine)
         kept = Kept(_partial(options.out), settings) if options.out else None
@@ -53,6 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(fault, file=sys.stderr)
         return 2
     outcomes = measure(tasks, systems, options.candidates, options.budget_ms, engine.window, kept)
+    if options.execute:
+        outcomes = executed(outcomes, problems)
     if options.out:
         report(outcomes, settings, options.out, languages=bool(options.languages))
     if kept:
@@ -96,6 +103,24 @@ def systems_of(options: argparse.Namespace) -> tuple[dict[str, System], Observed
     return systems, engine
 
 
+def executed(outcomes: Sequence[Outcome], problems: dict[str, Problem]) -> list[Outcome]:
+    """Return the outcomes with whether each completed program passed its tests.
+
+    Runs their code: see infill_engine.diagnostics.benchmark.problems.execution.
+    """
+    known: dict[tuple[str, str], bool] = {}
+    found = []
+    for outcome in outcomes:
+        passed = []
+        for text in outcome.texts:
+            key = (outcome.id, text)
+            if key not in known:
+                known[key] = passes(problems[outcome.id].program(text))
+            passed.append(known[key])
+        found.append(replace(outcome, passed=passed))
+    return found
+
+
 def settings_of(options: argparse.Namespace, engine: ObservedEngine) -> dict[str, Any]:
     """Return what the results depend on besides the holes."""
     return {
@@ -109,7 +134,7 @@ def settings_of(options: argparse.Namespace, engine: ObservedEngine) -> dict[str
         "pause_ms": options.pause_ms,
         "left_to_right": options.left_to_right,
         "seed": options.seed,
-        "data": str(options.languages or options.packages),
+        "data": str(options.data or options.languages or options.packages),
     }
 
 
@@ -119,6 +144,8 @@ def _partial(out: Path) -> Path:
 
 
 def _drawn(options: argparse.Namespace) -> list[Task]:
+    if options.execute:
+        raise InputError("--execute needs --data: only problems come with tests")
     if options.languages:
         return draw_language_tasks(
             options.languages, options.holes, options.seed, only=options.only, with_project=options.project
@@ -137,8 +164,10 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench.quality", description="Measures candidates.")
     add = parser.add_argument
     add("--packages", type=Path, default=Path("training/heldout"), help="folder of held-out wheels or source folders")
+    add("--data", type=Path, help="problems in HumanEval-Infilling's format, instead of packages")
     add("--languages", type=Path, help="folder with a folder of held-out packages for each language, instead")
     add("--only", nargs="+", default=[], metavar="LANGUAGE", help="with --languages: these alone")
+    add("--execute", action="store_true", help="with --data: run the completed programs with their tests")
     add("--holes", type=int, default=300, help="non-trivial holes of each kind")
     add("--seed", type=int, default=0)
     add("--candidates", type=int, default=4)

@@ -55,7 +55,7 @@ Draw = Callable[["FileHoles", random.Random], "tuple[int, int, int, int] | None"
 class Task:
     """One hole: a document without the gold text, and the cursor in it (row and column in characters).
 
-    `cluster` is the unit for resampling the intervals: a package. `project` is the text of the surrounding
+    `cluster` is the unit for resampling the intervals: a package or a problem. `project` is the text of the surrounding
     files, `path` the document's path among them.
     """
 

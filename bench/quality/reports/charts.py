@@ -15,7 +15,7 @@ LABELS = {"copy": "copying alone", "drafts": "retrieved texts", "beams": "left t
 
 def print_table(summary: Summary, candidates: int) -> None:
     """Print one row per kind and system."""
-    table = Table(title="Non-trivial gold texts; intervals are 95 %, by package")
+    table = Table(title="Non-trivial gold texts; intervals are 95 %, by package or problem")
     columns = ("kind", "system", "n", "EM@1", "interval", f"EM@{candidates}", "similarity", f"best of {candidates}")
     further = ("silent", "parse", "p50 ms", "p95 ms", "p99 ms", "late")
     for column in (*columns, *further):

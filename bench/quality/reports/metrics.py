@@ -68,7 +68,7 @@ def repeats_suffix(candidate: str, suffix: str, gold: str) -> bool:
 def cluster_interval(values: Mapping[str, Sequence[float]], seed: int = 0) -> tuple[float, float]:
     """Return the 95 % interval of the mean over all values, by resampling whole clusters; (0, 0) without values.
 
-    `values` are lists by cluster (package). Holes of one cluster are not independent.
+    `values` are lists by cluster (package or problem). Holes of one cluster are not independent.
     """
     sums = np.array([sum(cluster) for cluster in values.values() if cluster])
     counts = np.array([len(cluster) for cluster in values.values() if cluster])

@@ -45,6 +45,7 @@ class Outcome:
     reason: str
     extra: dict[str, float] = field(default_factory=dict)
     proposals: list[dict[str, Any]] = field(default_factory=list)
+    passed: list[bool] | None = None
     language: str = "python"
 
 
@@ -130,6 +131,9 @@ def figures(outcomes: Sequence[Outcome], candidates: int) -> dict[str, Any]:
         "late": _share([float(outcome.late) for outcome in outcomes]),
         "silences": dict(Counter(outcome.reason for outcome in outcomes if outcome.reason)),
     }
+    if any(outcome.passed is not None for outcome in outcomes):
+        found["pass@1"] = _share([float(any((outcome.passed or [])[:1])) for outcome in outcomes])
+        found[f"pass@{candidates}"] = _share([float(any(outcome.passed or [])) for outcome in outcomes])
     return found
 
 

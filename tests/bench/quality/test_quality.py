@@ -222,25 +222,36 @@ def test_percentile(values: list[float], share: float, expected: float) -> None:
     assert spread([1.0])["max"] == 1.0
 
 
-def test_the_whole_bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    package, script, out = tmp_path / "packages" / "sums", tmp_path / "s.json", tmp_path / "results" / "p.jsonl"
-    package.mkdir(parents=True)
-    (package / "a.py").write_text("".join(f"def add_{n}(a, b):\n    return a + b + {n}\n\n\n" for n in range(20)))
+def test_the_whole_bench_on_problems(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [
+        {
+            "task_id": f"SingleLineInfilling/HumanEval/{number}/L0",
+            "prompt": "def add(a, b):\n    # sum\n",
+            "suffix": "",
+            "canonical_solution": "    return a + b\n",
+            "test": "def check(candidate):\n    assert candidate(2, 3) == 5\n",
+            "entry_point": "add",
+        }
+        for number in range(2)
+    ]
+    data, script, out = tmp_path / "p.jsonl", tmp_path / "s.json", tmp_path / "results" / "p.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
     script.write_text(json.dumps({"rules": [{"before": "", "candidates": ["return a + b", "return a - b"]}]}))
-    arguments = ["--packages", str(package.parent), "--model", f"scripted:{script}", "--holes", "2", "--out", str(out)]
+    arguments = ["--data", str(data), "--model", f"scripted:{script}", "--execute", "--out", str(out)]
     assert main([*arguments, "--systems", "nothing", "engine", "--budget-ms", "5000"]) == 0
     last = json.loads(capsys.readouterr().out.strip().split("\n")[-1])
-    outcomes = read_outcomes(out)
-    assert 0 < 2 * last["n"] <= len(outcomes)  # trivial ones are not counted
-    assert last["systems"]["nothing"][ALL]["exact_match@4"] == 0.0
+    assert (last["n"], last["exact_match@4"], last["pass@4"]) == (2, 1.0, 1.0)
+    assert last["systems"]["nothing"][ALL]["pass@1"] == 0.0
     assert {"edit_similarity", "abstained", "parse_rate", "p50_ms", "p99_ms", "late"} <= last.keys()
+    outcomes = read_outcomes(out)
+    assert len(outcomes) == 4
     assert isinstance(outcomes[0], Outcome)
     assert {path.name for path in out.parent.iterdir()} == {"p.jsonl", "p.png", "p-reliability.png", "p-summary.json"}
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--packages", "/nowhere"], ["--systems", "oracle"], ["--languages", "/nowhere"]],
+    [["--packages", "/nowhere"], ["--execute"], ["--systems", "oracle"], ["--data", "/nowhere"]],
 )
 def test_bad_options_are_told(arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "package").mkdir()
