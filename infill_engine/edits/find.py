@@ -114,7 +114,10 @@ def _is_formatting(before: str, after: str, changes: Sequence[Change]) -> bool:
 
 
 def _excerpt(text: str, changes: Sequence[Change]) -> tuple[int, int] | None:
-    """What is looked at of the text before: all of it, or outermost definitions around the changes. None: too far."""
+    """Return the part of the earlier text to examine; None if the changes are too far apart.
+
+    It is all of the text, or the outermost definitions around the changes.
+    """
     if len(text) <= LONGEST_TEXT:
         return 0, len(text)
     first, last = changes[0].start, changes[-1].end

@@ -26,7 +26,7 @@ GRACE_SECONDS = 0.5  # for the compute thread to notice that the pipe is closed
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Parse the command line and serves until stdin closes. Never returns: see `serve`."""
+    """Parse the command line and serve until stdin closes. Never returns: see `serve`."""
     parser = argparse.ArgumentParser(prog="python -m infill_engine.serving", description=__doc__)
     parser.add_argument("--model", default="default")
     parser.add_argument("--device", default="auto")

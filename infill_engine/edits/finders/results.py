@@ -1,4 +1,4 @@
-"""A function returns one more value: propose the assignments of its result."""
+"""A function returns more values than before: propose the assignments of its result."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ MOST_CALLS = 60
 RETURNS = ("return_statement", "return_expression", "return")
 PLAIN = ("expression_list", "tuple", "tuple_expression", "argument_list")  # the nodes of several values
 BRACKETED = ("array", "array_creation_expression")
-# What stands between the beginning of a line and the call: a keyword, what is assigned to, the sign, and `await`.
+# The text between the beginning of a line and the call: a keyword, what is assigned to, the sign, and `await`.
 ASSIGNED = re.compile(r"\s*(?:(?:const|let|var|auto)\s+)?(?P<targets>[^=]*?)\s*(?::=|=)\s*(?:await\s+)?\Z")
 TARGET = re.compile(r"[$@\w.]+\Z")
 _NAME = re.compile(r"[^\W\d]\w*")
@@ -23,7 +23,7 @@ _ERROR = re.compile(r"(?:err|nil|\w+\.(?:New|Errorf|Wrapf?)\(.*\))\Z", re.DOTALL
 
 
 def propose_results(edit: ParsedEdit) -> list[Proposal]:
-    """Return a proposal for the calls of each function that returns what it did and something new behind it."""
+    """Return a proposal for the calls of each function whose returns gained values at the end."""
     found: list[Proposal] = []
     if not edit.syntax.several:
         return found
@@ -88,7 +88,7 @@ def _followed(edit: ParsedEdit, function: Node, values: Sequence[Sequence[str]],
 
 
 def _name_of(values: Sequence[str]) -> str:
-    """Return a name for what is one of these values; "_" if none of them has one."""
+    """Return a variable name for a result that has one of these values; "_" if none of them suggests a name."""
     if all(map(_ERROR.match, values)):
         return "err"
     for value in values:

@@ -29,7 +29,7 @@ def load_weights(
     tied: Mapping[str, str] | None = None,
     stored: str = "",
 ) -> nn.Module:
-    """Give `network` the checkpoint's weights and makes it ready for inference.
+    """Give `network` the checkpoint's weights and make it ready for inference.
 
     `name_of` turns a parameter's name into the tensor's; `tied` maps parameters to the one whose weights they share;
     tensors that end in one of COMPUTED may be left over. All names and shapes are compared before any weight is read.

@@ -209,9 +209,7 @@ class Rewriting:
         return {line for edit in self.request.history for line in edit.new.splitlines() if line.strip()}
 
     def _doubles(self, change: RewriteScores, place: _Place) -> bool:
-        """Return whether a change inserts lines once more: those above or below it, or several that the user has
-        inserted.
-        """
+        """Return whether a change only repeats lines: those above or below it, or several that the user inserted."""
         lines, count = [line.text for line in self.prompt.lines], len(change.inserted)
         above, below = lines[max(0, place.line - count) : place.line], lines[place.line : place.line + count]
         made = [edit.new.splitlines() for edit in self.request.history if not edit.old]

@@ -38,7 +38,7 @@ LEAST_REPLACING = -1000.0  # of an alternative: what matters is how it compares 
 REPLACED_PRUNING_MARGIN = 14.0  # nats below the best text, for an alternative
 PER_ALTERNATIVE = 4  # finished texts for each alternative
 TEXTS = 12  # the most texts that are ranked
-SHOWN_TEXTS = 6  # the most texts in a snapshot
+SHOWN_TEXTS = 6  # the most texts that an observer sees
 UNFINISHED_LOGPROB = log(0.5)  # minimum for a token in a partial answer
 
 

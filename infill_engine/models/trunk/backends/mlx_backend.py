@@ -38,7 +38,7 @@ class MlxLayer:
 
 
 class MlxBackend:
-    """Implements `backend.Backend` on MLX's default device."""
+    """Implements `interface.Backend` on MLX's default device."""
 
     device = MLX
 

@@ -21,7 +21,7 @@ Buffer = Floats  # [layers, 2 * kv_heads, SLOTS, head_dim]: keys, then values
 
 
 class OpenVinoBackend:
-    """Implements `backend.Backend` on a CPU."""
+    """Implements `interface.Backend` on a CPU."""
 
     device = "cpu"
 
