@@ -53,7 +53,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """Blocks of mask rows in a pass: block b has `widths[b]` of them, behind row `anchors[b]`."""
+    """Blocks of mask rows in a pass: block b has `widths[b]` of them, after row `anchors[b]`."""
 
     anchors: Sequence[int]
     widths: Sequence[int]
@@ -127,7 +127,10 @@ def first_of_head(prompt: Prompt) -> int:
 def text_rows(
     prompt: Prompt, tokens: Sequence[int], depths: Sequence[int], slots: Sequence[int], parents: Sequence[Sequence[int]]
 ) -> Rows:
-    """Rows of texts after a prompt. `depths` count from 0 at the first token; `parents` are slots of earlier tokens."""
+    """Return the rows of texts after a prompt.
+
+    `depths` count from 0 at the first token. `parents` are slots of earlier tokens.
+    """
     first = first_of_head(prompt)
     of_prompt = _held(prompt.head, first) | _held(prompt.suffix, SUFFIX)
     of_prompt |= _held(prompt.prefix, PREFIX) | _held(prompt.middle, MIDDLE)
