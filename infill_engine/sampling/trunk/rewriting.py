@@ -22,7 +22,7 @@ from infill_engine.types import InfillRequest, Proposal, RewriteScores
 PLACES_AROUND, PLACES = 3, 1  # where a change is tried, around the newest edit and elsewhere
 LEAST_WORTH = -4.0  # of a place
 WRONG = 3.0  # nats by which a change becomes likelier at an error
-PRUNING_MARGIN = 2.5  # nats behind the best place: not worth a try
+PRUNING_MARGIN = 2.5  # nats below the best place: not worth a try
 INSERTED_TOO = 1.5  # nats by which an insertion becomes likelier after another
 MOST_LINES = 6  # removed or inserted
 NOWHERE = -20.0

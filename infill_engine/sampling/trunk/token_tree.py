@@ -146,7 +146,7 @@ class TokenTree:
         return [number for turn in turns for number in turn if number is not None]
 
     def _worth(self, node: Node, expected: Mapping[int, float]) -> float | None:
-        """The expected log-probability of a node's text without its known text; None if its parent is not worth it.
+        """Return the expected log-probability of a node's text, known text aside; None if its parent is not worth it.
 
         Known text is read in one go, so each of its tokens is worth as much as the first.
         """

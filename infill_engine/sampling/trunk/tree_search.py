@@ -247,7 +247,7 @@ class TreeSearch:
         return NO_BLOCKS if chosen is None else blocks
 
     def _pass(self, numbers: Sequence[int], blocks: Blocks) -> None:
-        """Run one pass over some nodes, the waiting part of the prompt, and blocks of masks behind them."""
+        """Run one pass over some nodes, the waiting part of the prompt, and the blocks of masks after them."""
         tree, nodes = self.tree, [self.tree.nodes[number] for number in numbers]
         order = {number: row for row, number in enumerate(numbers)}
         parents = [
