@@ -49,9 +49,10 @@ def previewing(wanted: Callable[[], bool], show: Callable[[int, Rows], None]) ->
 
 
 def _text_row(pieces: Sequence[TextPiece]) -> PreviewRow:
-    """One text of a search: tokens read by the model are committed, its proposals open, retrieved ones drafts.
+    """Return one text of a search as a row.
 
-    What a block of masks proposes is open, too.
+    Tokens that the model has read are committed. Those that it or a block of masks proposes are open. Retrieved ones
+    are drafts.
     """
     texts, states, confidences = [], [], []
     before, sure = b"", 0.0
@@ -110,7 +111,10 @@ def _as_it_stands(step: "Step", span: range) -> list[_Slot]:
 
 
 def _laid_out(step: "Step", span: range) -> list[_Slot]:
-    """The slots before the first step, given the state `step` after it: slots that it did not write were drafts."""
+    """Return the slots before the first step, given the state `step` after it.
+
+    Slots that it did not write were drafts.
+    """
     from infill_engine.models.canvas.canvas import State
 
     canvas = step.canvas

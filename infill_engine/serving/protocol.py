@@ -248,7 +248,7 @@ def decode(payload: bytes | None) -> Message | None:
 
 
 def read_frame(stream: BinaryIO) -> bytes | None:
-    """The next payload of a blocking stream, b"" for a frame that is too large; None at the end of the stream."""
+    """Return the next payload of a blocking stream; b"" for a frame that is too large, None at the end."""
     if len(header := stream.read(_LENGTH.size)) < _LENGTH.size:
         return None
     (length,) = _LENGTH.unpack(header)

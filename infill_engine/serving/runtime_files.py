@@ -59,7 +59,7 @@ def runtime_folder() -> Path:
 
 
 def socket_path(folder: Path, engine: Sequence[str]) -> Path:
-    """The socket of the engine with these settings. Raises RuntimeFolderError if the folder's path is too long."""
+    """Return the path of the socket of the engine with these settings. Raises RuntimeFolderError if it is too long."""
     named = "\0".join([str(PROTOCOL), package_version(), str(Path(__file__)), *engine])
     path = folder / f"{blake2b(named.encode(errors='replace'), digest_size=6).hexdigest()}.sock"
     if len(os.fsencode(path)) > LONGEST_PATH:
@@ -77,7 +77,10 @@ def is_safe(path: Path) -> bool:
 
 
 def peer_pid(connection: socket.socket) -> int | None:
-    """The process at the other end, None where the system does not tell. Raises PermissionError for another user's."""
+    """Return the process at the other end; None if the system does not tell.
+
+    Raises PermissionError if it is another user's.
+    """
     if not hasattr(socket, "SO_PEERCRED"):
         return None
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
