@@ -4,7 +4,8 @@ them.
     → [{workDoneToken?}]    the client's token for `$/progress`; without one, the client is asked for a progress bar
     ← {outcome: "done" | "failed" | "cancelled", message}
 
-The client cancels by `window/workDoneProgress/cancel`. What has come is kept, and the next download goes on there.
+The client cancels by `window/workDoneProgress/cancel`. What has been received is kept, and the next download continues
+there.
 """
 
 import asyncio
