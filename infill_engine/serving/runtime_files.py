@@ -52,7 +52,7 @@ def runtime_folder() -> Path:
     except OSError as fault:
         raise RuntimeFolderError(f"The folder {folder} cannot be used: {fault.strerror}. Set {RUNTIME_DIR}.") from None
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-        raise RuntimeFolderError(f"{folder} is not a folder of yours. Remove it, or set {RUNTIME_DIR}.")
+        raise RuntimeFolderError(f"{folder} is not a folder that you own. Remove it, or set {RUNTIME_DIR}.")
     if found.st_mode & 0o077:
         raise RuntimeFolderError(f"Other users can enter {folder}. Run `chmod 700 {folder}`, or set {RUNTIME_DIR}.")
     return folder

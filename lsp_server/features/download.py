@@ -58,7 +58,7 @@ async def download_model(session: Session, *arguments: object) -> dict[str, str]
     try:
         outcome, message = await session.downloading[1]
     except asyncio.CancelledError:
-        outcome, message = CANCELLED, "The download was cancelled. What has come is kept; the next one goes on there."
+        outcome, message = CANCELLED, "The download was cancelled. What was received is kept for the next one."
     finally:
         session.downloading = None
     bar.end(message)

@@ -100,7 +100,7 @@ def _require_fit(
     left = [name for name in checkpoint.tensors if name not in used | spare and not name.endswith(COMPUTED)]
     if left:
         raise ModelDamagedError(
-            f"{checkpoint.folder} holds tensors its config.json does not speak of ({_some(sorted(left))}): it is "
+            f"{checkpoint.folder} holds tensors that its config.json does not mention ({_some(sorted(left))}): it is "
             f"another kind of model, or its files are mixed up; {REMEDY}"
         )
     for source, shape in wanted.values():
