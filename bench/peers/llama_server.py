@@ -142,7 +142,7 @@ class LlamaServer:
         return f"{self.command} has ended with status {self._process.returncode} on {self.gguf}{self._said()}"
 
     def _said(self) -> str:
-        """Return the server's last message, which follows the account of what happened."""
+        """Return the server's last message, to be put behind what happened."""
         if self._log is None:
             return ""
         self._log.seek(max(0, self._log.seek(0, os.SEEK_END) - LAST_BYTES))

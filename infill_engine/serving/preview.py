@@ -111,10 +111,7 @@ def _as_it_stands(step: "Step", span: range) -> list[_Slot]:
 
 
 def _laid_out(step: "Step", span: range) -> list[_Slot]:
-    """Return the slots before the first step, given the state `step` after it.
-
-    Slots that it did not write were drafts.
-    """
+    """The slots before the first step, given the state `step` after it: slots that it did not write were drafts."""
     from infill_engine.models.canvas.canvas import State
 
     canvas = step.canvas

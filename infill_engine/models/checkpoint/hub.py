@@ -171,8 +171,8 @@ def _in_words(name: str, error: Exception) -> ModelError:
             status = error.response.status_code
             return ModelError(f"{name} may not be fetched ({status}): log in with `hf auth login` and try again")
         case OSError(errno=errno.ENOSPC):
-            return ModelError(f"the disk is full; make room for {name} and try again: what was received is kept")
-    return ModelError(f"{name} could not be fetched ({type(error).__name__}); what was received is kept: {again}")
+            return ModelError(f"the disk is full; make room for {name} and try again; complete files are kept")
+    return ModelError(f"{name} could not be fetched ({type(error).__name__}); complete files are kept: {again}")
 
 
 def _unreachable(name: str, again: str) -> ModelError:
