@@ -1,4 +1,4 @@
-"""Fetches one published file over HTTP. What has come of it is kept, and the next attempt goes on from there."""
+"""Fetches one published file over HTTP. What was received is kept, and the next attempt continues from there."""
 
 import errno
 import http.client

@@ -2,7 +2,7 @@
 
 `python -m lsp_server.cli.models.building`, which the server starts, fetches the file and writes one JSON object a line:
 {"doing", "share"} as it goes on, and at the end {"folder", "built"} or {"error"}. It may be killed at any time, and the
-next one goes on where it was.
+next one continues where it stopped.
 """
 
 import json
