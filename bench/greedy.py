@@ -3,8 +3,8 @@
     python -m bench.greedy --packages training/heldout --holes 60 --simulate 1:22.4 4:25.5 8:31 16:43 32:66
 
 Each hole is decoded twice, up to its end or to --tokens tokens. The first pass reads the end of the prompt, as after a
-keystroke. Each further one reads the last token and what the blocks of the pass before proposed behind it. A pass
-denoises a block behind each row at which the text is likely to leave it. The last line is a JSON object: tokens a pass,
+keystroke. Each further one reads the last token and what the blocks of the pass before proposed after it. A pass
+denoises a block after each row at which the text is likely to leave it. The last line is a JSON object: tokens a pass,
 the end and the first pass counted, and milliseconds for a text, real and simulated.
 """
 
@@ -44,7 +44,7 @@ class Decoded:
 
 
 def decode(model: TrunkModel, prompt: ReadPrompt, most: int, *, blocks: bool) -> Decoded:
-    """Return the greedy text behind a prompt, of at most `most` tokens, without its end."""
+    """Return the greedy text after a prompt, of at most `most` tokens, without its end."""
     assert model.denoiser is not None
     found = Decoded()
     path: list[int] = []  # the slots of the text so far
@@ -77,7 +77,7 @@ def decode(model: TrunkModel, prompt: ReadPrompt, most: int, *, blocks: bool) ->
 
 
 def _planned(chain: Sequence[Choice], model: TrunkModel) -> Blocks:
-    """Return blocks behind the rows at which the text is likeliest to leave the pass."""
+    """Return blocks after the rows at which the text is likeliest to leave the pass."""
     assert model.denoiser is not None
     reached = np.cumprod([1.0, *(exp(choice.logprob) for choice in chain)])
     leaves = reached - np.append(reached[1:], 0.0)

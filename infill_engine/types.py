@@ -166,10 +166,10 @@ class InfillRequest:
     `language` is an LSP language identifier. If `hole` or `drafts` is None, the engine derives it from the two windows.
     `project_text` is the name of the document's `ProjectText`, "" if there is none. `path` is the document's path
     relative to its project, "" if it is in no project.
-    `show_from` is the minimum confidence of the best candidate for showing candidates unasked, or how eager the user
-    wants it: the model knows the confidence then. Only candidates that were shown can be typed through.
-    `wider_context` is more of the text, left of the prefix and right of the suffix. Its words are counted, but the
-    model does not read it, and it does not count for equality. Equal requests have equal answers: they share one.
+    `show_from` is the confidence that the best candidate needs to be shown unasked. From a level of eagerness, the
+    engine takes the model's own threshold. Only candidates that were shown can be typed through.
+    `wider_context` is more of the text, left of the prefix and right of the suffix. Its n-grams are counted, and
+    snippets of it may go into the prompt. It does not count for equality. Equal requests share one answer.
     """
 
     prefix: str

@@ -42,7 +42,7 @@ class Document:
     done: list[Edit] = field(default_factory=list)
 
     def apply(self, edit: Edit, *, remember: bool = True) -> None:
-        """Apply an edit and put the cursor behind it."""
+        """Apply an edit and put the cursor after it."""
         end = edit.start + len(edit.old)
         assert self.text[edit.start : end] == edit.old
         self.text = self.text[: edit.start] + edit.new + self.text[end:]

@@ -4,8 +4,8 @@
                                           └─too little───▶ OutOfTime is raised inside the job
     Job ──Choice(works)──────▶ Budget.run ──the first that fits──▶ the job goes on with that one
 
-A piece is usually one forward pass. A pass cannot be interrupted, so it must not start unless it will end in time. Only
-`Budget` compares clock, cost and deadline. A job that runs out of time returns what it has.
+A piece is usually one forward pass. A pass cannot be interrupted, so it must not start unless it will end in time.
+`Budget` alone decides whether a piece starts. A job that runs out of time returns what it has.
 """
 
 from collections.abc import Callable, Generator, Iterable

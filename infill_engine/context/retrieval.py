@@ -122,7 +122,7 @@ class Retriever:
             self._indexes[project_text.name] = index
 
     def has_indexed(self, name: str) -> bool:
-        """Return whether the text with that name has been indexed, or there is none because the name is ""."""
+        """Return whether the text with that name has been indexed. True for "", which names no text."""
         return not name or name in self._indexes
 
     def retrieve(self, request: InfillRequest, fit: Fit) -> tuple[Snippet, ...]:

@@ -17,7 +17,7 @@ LINE_STEPS = (
     1,
 )  # coarse anchors move rarely; a finer one is used if a coarse one would cost half the window
 COLUMN_STEPS = (256, 64, 16, 4, 1)
-WIDER_CONTEXT_CHARS = 20_000  # of a file on either side of the windows; the engine counts words in them
+WIDER_CONTEXT_CHARS = 20_000  # on either side of the windows, for n-grams and snippets
 
 
 def window_at(lines: Sequence[str], row: int, column: int, settings: WindowSettings) -> tuple[str, str]:

@@ -192,7 +192,7 @@ def proposals_of(
 ) -> list[Proposal]:
     """Return the proposals that an answer for a region makes: sure enough, without a new syntax error or a clash.
 
-    None touches the place where the user types.
+    No proposal touches the place where the user is typing.
     """
     sure = [one for one in candidates if one.confidence >= SHOW_FROM]
     faults = faults_of(text, language) if sure else 0

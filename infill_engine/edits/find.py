@@ -1,7 +1,7 @@
 """Turn an edit into proposals: run the finders, clean the results, check them with a parse, and sort them.
 
 A finder proposes only what syntax and scope make certain. No proposal touches the user's edit or the place where they
-type, restores the text before, or adds a syntax error.
+type, restores the earlier text, or adds a syntax error.
 """
 
 import re
@@ -30,7 +30,7 @@ MOST_PROPOSALS = 4
 MOST_CHANGES = 12  # at different places; more is a bulk change
 MOST_CHARS = 600  # lines inserted or removed by the user; more is a block of text
 MOST_LINES = 12
-LONGEST_TEXT = 100_000  # characters; of a longer text an excerpt around the edit is looked at
+LONGEST_TEXT = 100_000  # characters; only an excerpt around the edit is examined in a longer text
 EXCERPT_CHARS = 60_000
 LONGEST_FORMATTED = 5_000  # characters of lines that are compared word by word
 
@@ -49,7 +49,10 @@ FINDERS: tuple[Finder, ...] = (
 def find_consequences(
     edited: EditedText, *, show_from: float = SHOW_FROM, stop: Callable[[], bool] = lambda: False
 ) -> Consequences:
-    """What the edit makes necessary, at most `MOST_PROPOSALS` proposals. `stop` is asked between pieces of work."""
+    """Return what the edit makes necessary, at most `MOST_PROPOSALS` proposals.
+
+    `stop` is asked between pieces of work whether to end the search.
+    """
     if load_query(language(edited.language), "locals") is None:
         return Consequences(reason=NoEditReason.UNSUPPORTED)
     changes = trimmed(edited.before, edited.changes)
@@ -114,7 +117,10 @@ def _is_formatting(before: str, after: str, changes: Sequence[Change]) -> bool:
 
 
 def _excerpt(text: str, changes: Sequence[Change]) -> tuple[int, int] | None:
-    """What is looked at of the text before: all of it, or outermost definitions around the changes. None: too far."""
+    """Return the part of the earlier text to examine; None if the changes are too far apart.
+
+    It is all of the text, or the outermost definitions around the changes.
+    """
     if len(text) <= LONGEST_TEXT:
         return 0, len(text)
     first, last = changes[0].start, changes[-1].end

@@ -1,6 +1,6 @@
 """How likely the user wants one place changed as another was: a logistic regression on features of both places.
 
-The weights are fitted on version histories (`python -m bench.edits.histories.fitting`).
+The weights are fitted to version histories (`python -m bench.edits.histories.fitting`).
 """
 
 import math

@@ -13,7 +13,7 @@ Scopes
 
 Names
 
-    @local.definition.<kind>   `hoisted` ones belong to the function around, `member` and `method` ones to the class;
+    @local.definition.<kind>   `hoisted` ones belong to the enclosing function, `member` and `method` ones to the class;
                                an `assigned` one defines the name only where it is not seen yet, a `free` one then
                                for the whole text; `method` and `routine` define what is called, `tag` a type;
                                a `promoted` one is a parameter and a member of the class that is @local.named
@@ -29,7 +29,7 @@ Names
     @local.assigned            a pattern that defines nothing
     @local.member              looked up in the object that is @local.holder, or in the class that is @local.named;
                                `.call` is called, `.any` may be a function or not
-    @local.own                 a member of the class around that is written without the object
+    @local.own                 a member of the enclosing class that is written without the object
     @local.shorthand           a variable that is also the name of a member of the class that is @local.named
     @local.keyword             the name of an argument
     @local.other               never a variable
@@ -55,7 +55,7 @@ MOST_OCCURRENCES = 600  # occurrences of one name; with more, it is a common wor
 
 
 def sight(source: Source, name: str) -> Sighting | None:
-    """The occurrences of a name; none if there are too many. None for a language without a query of its names."""
+    """Return the occurrences of a name, none if there are too many; None without a query for the language's names."""
     query = load_query(language(source.language), "locals")
     if query is None or not name:
         return None

@@ -22,7 +22,7 @@ class Passing(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """`optional`: a call may omit it. `text` is the whole parameter, with its annotation and default."""
+    """A parameter. A call may omit an `optional` one. `text` is all of it, with its annotation and default."""
 
     name: str
     passing: Passing

@@ -27,7 +27,7 @@ _KINDS = (
 class Renaming:
     """A name that was changed into another, at one or more places of the text before.
 
-    `rewritten`: more than the name has changed.
+    `rewritten` says that more than the name has changed.
     """
 
     old: str

@@ -22,7 +22,7 @@ MOST_TYPED = 8  # names whose types determine the class of a member
 class Names:
     """The occurrences of one name, each with its owner. `scopes` has the scopes around them, by id.
 
-    `opaque`: at some place, the text cannot tell what the name means.
+    `opaque` says that the text cannot tell, at some place, what the name means.
     """
 
     def __init__(self, source: Source, name: str, sighting: Sighting, *, typed: int = MOST_TYPED) -> None:
@@ -51,7 +51,10 @@ class Names:
         return [one for one in self.all if one.also == owner]
 
     def may_be_of(self, one: Occurrence, owner: Owner) -> bool:
-        """Return whether a member belongs to an object of unknown type that is reached from an object of a class."""
+        """Return whether a member of an object may belong to `owner`.
+
+        It may if the object's type is unknown and the object is reached from one of the owner's class.
+        """
         if one.holder is None or types_of(self.source, one.holder, self._same):
             return False
         root = root_of(self.source, one.holder)

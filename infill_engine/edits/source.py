@@ -18,7 +18,7 @@ PIECE_BYTES = 2048  # bytes that are parsed while the interpreter is locked
 
 
 class Source:
-    """A text with its tree. Offsets are characters on this side and bytes of UTF-8 on the tree's."""
+    """A text with its tree. Offsets are in characters, but the tree's are in bytes of UTF-8."""
 
     def __init__(self, text: str, language: str, tree: Tree) -> None:
         self.text = text

@@ -46,7 +46,7 @@ class NoEditReason(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Change:
-    """One edit by the user: `new` replaces what is between `start` and `end` of the text before."""
+    """One edit by the user: `new` replaces the earlier text from `start` to `end`."""
 
     start: int
     end: int
@@ -92,8 +92,8 @@ class Proposal:
 class EditedText:
     """A text before and after the user's edit. `changes` are sorted and do not touch each other.
 
-    `cursor` is the offset in `after` where the user types, None if nobody does. `history` has the lines of the
-    last edits, this one among them, before and after each; the newest is the last.
+    `cursor` is the offset in `after` where the user types, None if nobody does. `history` has the last edits, including
+    this one: the lines before and after each, the newest last.
     """
 
     before: str
@@ -108,7 +108,7 @@ class EditedText:
 class Consequences:
     """Proposals, best first, or the reason there are none.
 
-    An edit is `settled` if nothing follows whatever a model expects: formatting, comments, a line that is
+    An edit is `settled` if nothing follows, whatever a model expects: formatting, comments, a line that is
     `half_written`.
     """
 

@@ -1,6 +1,6 @@
-"""From the model's changes of a region to candidates: how likely the user wants each, by logistic regression.
+"""Turn the model's changes of a region into candidates. A logistic regression says how likely the user wants each.
 
-The weights are fitted on version histories (`python -m bench.edits.histories.model_fitting`).
+The weights are fitted to version histories (`python -m bench.edits.histories.model_fitting`).
 """
 
 import math

@@ -13,7 +13,7 @@ from infill_engine.text.languages import language as language_named
 from infill_engine.types import InfillRequest
 
 PLACEHOLDER = "x"  # fills the hole to measure the faults of the code around it
-# characters beyond each window, so that a line that opens a block ending there does not seem to be a fault
+# characters beyond each window: if a window ended after a line that opens a block, that line would seem to be a fault
 MORE_CHARS = 8_000
 BREAKS = 1.0  # relative new faults (see `new_faults`) from which a text counts as broken
 
@@ -53,10 +53,10 @@ def leaves_faults(text: str, request: InfillRequest) -> bool:
 class _ParsedContext:
     """The code around a hole. `least` is the number of faults it has by itself.
 
-    A body that is still open is no fault of a text: its author goes on in it. So open bodies count as closed: those of
-    the lines above at the end, and the one that a text opens at its end right there. Of the lines above, `opened` are
-    the open brackets, outermost first, and `bodies` the number of open bodies that a word ends. `closed` and `ended`
-    say how many of them the code after the hole closes.
+    An open body is not a fault of a text, because its author is still writing it. So open bodies count as closed: those
+    of the lines above close at the end of the code, and one that the text opens at its end closes right there. `opened`
+    are the brackets that the lines above leave open, outermost first. `bodies` is the number of their open bodies that
+    a word ends. `closed` and `ended` say how many of these the code after the hole closes.
     """
 
     before: str

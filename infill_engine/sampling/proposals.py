@@ -29,5 +29,5 @@ def unscored(draft: Draft) -> Proposal:
 
 
 def unscored_drafts(drafts: Sequence[Draft]) -> list[Proposal] | None:
-    """Retrieved drafts that no model has scored; None if there are none."""
+    """Return retrieved drafts that no model has scored; None if there are none."""
     return [unscored(draft) for draft in drafts] or None

@@ -15,8 +15,8 @@ class Capabilities:
     """What a proposer can do.
 
     `profile` says how it computes, such as `int8, 1 thread`, if that was chosen automatically. `window` is how much
-    text around a hole it can use. `fills_several`: it fills several holes at once. `goes_on`: its search goes on where
-    an earlier one at the same place stopped. `rewrites`: it finds next edits.
+    text around a hole it can use. If it `fills_several`, it fills several holes at once. If it `goes_on`, its search
+    continues where an earlier one at the same place stopped. If it `rewrites`, it finds next edits.
     """
 
     device: str

@@ -26,7 +26,7 @@ GRACE_SECONDS = 0.5  # for the compute thread to notice that the pipe is closed
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Parse the command line and serves until stdin closes. Never returns: see `serve`."""
+    """Parse the command line and serve until stdin closes. Never returns: see `serve`."""
     parser = argparse.ArgumentParser(prog="python -m infill_engine.serving", description=__doc__)
     parser.add_argument("--model", default="default")
     parser.add_argument("--device", default="auto")
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def add_socket(parser: argparse.ArgumentParser) -> None:
-    """The options of an engine that several clients share."""
+    """Add the options of an engine that several clients share."""
     parser.add_argument("--socket", type=Path, help="listen here instead of serving stdin and stdout")
     parser.add_argument("--idle-seconds", type=float, default=IDLE_SECONDS, help="without clients, then it exits")
     parser.add_argument("--log", type=Path, metavar="FOLDER", help="log what happens there, without document text")
@@ -76,7 +76,10 @@ def serve(load: Load) -> None:
 
 
 def reserve_stdio() -> tuple[BinaryIO, BinaryIO]:
-    """Stdin and stdout as our own binary streams; file descriptor 1 becomes stderr, because C code prints there too."""
+    """Return stdin and stdout as our own binary streams.
+
+    File descriptor 1 becomes stderr, because C code prints there, too.
+    """
     frames_out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     sys.stdout = sys.stderr

@@ -45,9 +45,10 @@ def previewing(wanted: Callable[[], bool], show: Callable[[int, Rows], None]) ->
 
 
 def _text_row(pieces: Sequence[TextPiece]) -> PreviewRow:
-    """One text of a search: tokens read by the model are committed, its proposals open, retrieved ones drafts.
+    """Return one text of a search as a row.
 
-    What a block of masks proposes is open, too.
+    Tokens that the model has read are committed. Those that it or a block of masks proposes are open. Retrieved ones
+    are drafts.
     """
     texts, states, confidences = [], [], []
     before, sure = b"", 0.0

@@ -125,12 +125,12 @@ class Measure(_Message, frozen=True, tag="measure"):
 class Measured(_Message, frozen=True, tag="measured"):
     """What a shared engine knows about itself, for a client that asks.
 
-    `model` is empty and `state` tells why, unless the model is loaded. `clients` leaves out the one that asks.
-    `waiting` counts requests without an answer. `latency_ms` are the 50th, 90th and 99th percentile of the last
-    requests. `latency_counts` is a histogram of all with the bounds of `latency.BOUNDS_MS`, `latency_sum_ms` their sum.
-    `probe_ms` is what the last probe cost in the processor's time and by the clock, `drift` its ratio to the first one;
-    zeros if there was none. `memory_at_first` is the memory at the first probe. Of the requests that somebody has
-    `asked`, `speculative` had been sent before.
+    Unless the model is loaded, `model` is empty and `state` says why. `clients` leaves out the one that asks. `waiting`
+    counts requests without an answer. `latency_ms` are the 50th, 90th and 99th percentile of the last requests.
+    `latency_counts` is a histogram of all with the bounds of `latency.BOUNDS_MS`, `latency_sum_ms` their sum.
+    `probe_ms` is what the last probe cost in processor time and by the clock, `drift` its ratio to the first one; zeros
+    if there was none. `memory_at_first` is the memory at the first probe. `asked` counts the requests that somebody
+    asked for. `speculative` counts those among them that had been sent beforehand.
     """
 
     pid: Number
@@ -248,7 +248,7 @@ def decode(payload: bytes | None) -> Message | None:
 
 
 def read_frame(stream: BinaryIO) -> bytes | None:
-    """The next payload of a blocking stream, b"" for a frame that is too large; None at the end of the stream."""
+    """Return the next payload of a blocking stream; b"" for a frame that is too large, None at the end."""
     if len(header := stream.read(_LENGTH.size)) < _LENGTH.size:
         return None
     (length,) = _LENGTH.unpack(header)

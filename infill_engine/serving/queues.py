@@ -51,7 +51,7 @@ Document = tuple[int, str]  # a client and the name that it gave the document
 
 @dataclass(slots=True)
 class Task:
-    """A piece of work for a client; 0 if it is for all of them, or if there is only one.
+    """A piece of work. `client` is 0 if it is for all clients, or if there is only one.
 
     `arrived` is when its message arrived, in seconds of the dispatch's clock. `withdrawn` work has been answered, or
     nobody wants it any more. `previewed` work sends its steps. An infill in the background that has to stop for another

@@ -52,14 +52,14 @@ def runtime_folder() -> Path:
     except OSError as fault:
         raise RuntimeFolderError(f"The folder {folder} cannot be used: {fault.strerror}. Set {RUNTIME_DIR}.") from None
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-        raise RuntimeFolderError(f"{folder} is not a folder of yours. Remove it, or set {RUNTIME_DIR}.")
+        raise RuntimeFolderError(f"{folder} is not a folder that you own. Remove it, or set {RUNTIME_DIR}.")
     if found.st_mode & 0o077:
         raise RuntimeFolderError(f"Other users can enter {folder}. Run `chmod 700 {folder}`, or set {RUNTIME_DIR}.")
     return folder
 
 
 def socket_path(folder: Path, engine: Sequence[str]) -> Path:
-    """The socket of the engine with these settings. Raises RuntimeFolderError if the folder's path is too long."""
+    """Return the path of the socket of the engine with these settings. Raises RuntimeFolderError if it is too long."""
     named = "\0".join([str(PROTOCOL), package_version(), str(Path(__file__)), *engine])
     path = folder / f"{blake2b(named.encode(errors='replace'), digest_size=6).hexdigest()}.sock"
     if len(os.fsencode(path)) > LONGEST_PATH:
@@ -77,7 +77,10 @@ def is_safe(path: Path) -> bool:
 
 
 def peer_pid(connection: socket.socket) -> int | None:
-    """The process at the other end, None where the system does not tell. Raises PermissionError for another user's."""
+    """Return the process at the other end; None if the system does not tell.
+
+    Raises PermissionError if it is another user's.
+    """
     if not hasattr(socket, "SO_PEERCRED"):
         return None
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)

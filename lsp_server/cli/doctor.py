@@ -229,7 +229,7 @@ def check_completion(answer: Answer, elapsed_ms: float, budget_ms: int) -> Check
     reason = "copied ones only" if answer.candidates else answer.reason or Reason.BLANK
     remedy = (
         "If this machine is slow or busy, raise the setting budgetMs. "
-        "Try a file of yours: infill-ls complete FILE:LINE:COL"
+        "Try a file of your own: infill-ls complete FILE:LINE:COL"
     )
     return Check("completion", Verdict.WARN, f"no candidates from the model ({reason}) in {timing}", remedy)
 

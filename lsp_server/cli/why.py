@@ -27,7 +27,7 @@ MEANINGS = {
     "neighbours": "equals the line above or below",
     "least_broken": "breaks the syntax",
     "sure_or_sound": "leaves a fault and is unsure",
-    "different": "is the idea of a better one",
+    "different": "repeats the idea of a better one",
     "near_the_best": "is far behind the best",
     "first_few": "is one too many",
     Reason.LOW_CONFIDENCE.value: "is not sure enough",
@@ -94,12 +94,12 @@ def as_json(asked: Asked, fates: list[Fate]) -> dict[str, object]:
 
 
 def _print_fates(asked: Asked, named: NamedPlace, fates: list[Fate]) -> None:
-    """Print for each proposed text its confidence and what became of it, and then from where on texts appear."""
+    """Print the confidence of each proposed text and what became of it, then the confidence from which texts appear."""
     console = console_of(sys.stdout)
     width = max(map(len, MEANINGS.values()))
     for fate in fates:
         confidence = "–" if fate.confidence is None else f"{fate.confidence:.0%}"
         facts = f"{confidence:>4}  {MEANINGS[fate.name]:<{width}}  "
         console.print(facts + marked(fate.text, len(facts)), soft_wrap=True)
-    unasked = f"texts appear unasked from {asked.answer.show_from:.0%} on"
+    unasked = f"texts appear unasked at {asked.answer.show_from:.0%} or more"
     console.print(f"{named}: {unasked}; {timing(asked)}", soft_wrap=True)

@@ -121,7 +121,7 @@ def workspace_edit(session: Session, snapshot: Snapshot, edits: Sequence[Edit]) 
 async def _computed(
     session: Session, snapshot: Snapshot, targets: Sequence[Target], params: types.CodeActionParams, due: float
 ) -> list[types.CodeAction]:
-    """The alternatives to as many targets as there is time for; for the others, actions to compute when chosen."""
+    """Return alternatives to as many targets as there is time for, and actions to compute later for the others."""
     whole = due - now()
     actions: list[types.CodeAction] = []
     seen: set[tuple[Edit, ...]] = set()
@@ -149,7 +149,7 @@ def _span(session: Session, snapshot: Snapshot, span: types.Range) -> Span:
 
 
 def _wants(only: Sequence[str] | None, kind: str) -> bool:
-    """Whether a client that asks for some kinds of actions wants this kind: `refactor` includes `refactor.rewrite`."""
+    """Return whether a client that asks for some kinds wants this one, as `refactor` includes `refactor.rewrite`."""
     names = [str(getattr(each, "value", each)) for each in only or ("",)]
     return any(not name or kind == name or kind.startswith(f"{name}.") for name in names)
 

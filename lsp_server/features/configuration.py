@@ -13,7 +13,7 @@ from lsp_server.settings.schema import SECTION, SETTINGS, Fallback, read_setting
 
 TOO_LATE = (
     "infill-ls: completionFallback cannot be switched on while the server runs. Set it in the editor's initialization "
-    "options and start the server anew."
+    "options and restart the server."
 )
 PULL_SECONDS = 1.0  # a client slower than this does not delay the engine
 

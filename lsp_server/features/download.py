@@ -4,7 +4,8 @@ them.
     → [{workDoneToken?}]    the client's token for `$/progress`; without one, the client is asked for a progress bar
     ← {outcome: "done" | "failed" | "cancelled", message}
 
-The client cancels by `window/workDoneProgress/cancel`. What has come is kept, and the next download goes on there.
+The client cancels by `window/workDoneProgress/cancel`. What has been received is kept, and the next download continues
+there.
 """
 
 import asyncio
@@ -57,7 +58,7 @@ async def download_model(session: Session, *arguments: object) -> dict[str, str]
     try:
         outcome, message = await session.downloading[1]
     except asyncio.CancelledError:
-        outcome, message = CANCELLED, "The download was cancelled. What has come is kept; the next one goes on there."
+        outcome, message = CANCELLED, "The download was cancelled. What was received is kept for the next one."
     finally:
         session.downloading = None
     bar.end(message)

@@ -48,7 +48,11 @@ async def inline_completion(
 
 
 def _insertion(snapshot: Snapshot, params: types.InlineCompletionParams, encoding: str) -> Insertion:
-    """Return where to insert: instead of what the user has selected in a list and after it, or else at the cursor."""
+    """Return where to insert.
+
+    If the user has selected a list item, its text and the candidate replace the item's range. Otherwise the candidate
+    goes at the cursor.
+    """
     lines = snapshot.lines
     place = to_place(lines, params.position, encoding)
     selected = params.context.selected_completion_info

@@ -33,8 +33,8 @@ from lsp_server.suggestions.next_edits.by_model import ByModel
 from lsp_server.suggestions.next_edits.shown import Held
 from lsp_server.suggestions.next_edits.tracker import Found
 
-MOST_ERRORS = 20  # that count; a file with more is being written
-LONGEST_SECONDS = 2.0  # that the model may take for one region, even if the budget is shorter
+MOST_ERRORS = 20  # errors that the model is told; a file with more is still being written
+LONGEST_SECONDS = 2.0  # time that the model may take for one region, even if the budget is shorter
 
 log = logging.getLogger(__name__)
 

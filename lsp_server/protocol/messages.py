@@ -46,7 +46,10 @@ DISMISS_NEXT_EDIT = "infill.nextEdit.dismiss"
 
 
 class CandidatesParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The place to complete. The candidates replace `range`, which must be on one line; without it, nothing."""
+    """The place to complete.
+
+    The candidates replace `range`, which must be on one line. Without a range, they replace nothing.
+    """
 
     text_document: types.TextDocumentIdentifier
     position: types.Position

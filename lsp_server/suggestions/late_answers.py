@@ -1,7 +1,7 @@
 """Late answers: what the engine finds after an answer that showed nothing, or that continues what is shown.
 
-A client that can ask again is told where; it asks, and gets the late answer. What is shown is never replaced by another
-text.
+A client that can ask again is told where to ask. It then gets the late answer. What is shown is never replaced by
+another text.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,10 @@ class LateAnswers:
         return LateListener(self, insertion, position, invoked)
 
     def was_told(self, insertion: Insertion) -> bool | None:
-        """Return None if the client was not told of a late answer here, and else whether the user had asked for it."""
+        """Return whether the user had asked for the late answer of which the client was told here.
+
+        The result is None if it was told of none.
+        """
         snapshot, start, invoked = self._told or (None, None, False)
         return invoked if (snapshot, start) == (insertion.snapshot, insertion.start) else None
 

@@ -76,7 +76,7 @@ class Prefetcher:
             engine.index_project(files)
 
     def read_project(self, snapshot: Snapshot) -> None:
-        """Read the files around a document in the background, unless that was done lately."""
+        """Read the files around a document in the background, unless they were read recently."""
         workspace = self.requests.workspace
         if workspace.settings.search_project and workspace.project.is_due(snapshot.uri):
             self.background.start(self._read_project(snapshot))

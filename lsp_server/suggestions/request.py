@@ -93,7 +93,8 @@ def build_rewrite(
 ) -> InfillRequest:
     """Build the request for alternatives to the text of `spans`, which are sorted and disjoint.
 
-    `several_lines`: the text may have several lines, even if it has one now. `repeats`: all spans get the same text.
+    With `several_lines`, the text may have several lines, even if it has one now. With `repeats`, all spans get the
+    same text.
     """
     lines, start, end = snapshot.lines, spans[0][0], spans[-1][1]
     prefix, _ = window_at(lines, *start, window)

@@ -13,7 +13,7 @@ from lsp_server.suggestions.outcomes import SuggestionTracker
 from lsp_server.suggestions.refusal import refusal
 from lsp_server.suggestions.workspace import Workspace
 
-ALTERNATIVES = 8  # that the engine is asked for; those that are not valid are left out afterwards
+ALTERNATIVES = 8  # that the engine is asked for; invalid ones are left out afterwards
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,7 +169,7 @@ def test_holes_of_other_languages_follow_their_query(language: str) -> None:
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_a_part_of_a_file_is_read_with_the_file_around_it(language: str) -> None:
-    """A window that begins within a body, behind a line with other letters, has the holes of its file."""
+    """A window that begins within a body, after a line with other letters, has the holes of its file."""
     lines = OTHERS[language].split("\n")
     mark = {"php": "//", "lua": "--", "ruby": "#", "shellscript": "#"}.get(language, "//")
     body = next(row for row, line in enumerate(lines) if "a, 1" in line or '"$1"' in line)

@@ -224,7 +224,7 @@ def test_a_gradient_that_is_not_finite_changes_nothing():
 
 def test_tokens_of_a_verify_pass():
     tally = Tally(3)
-    # Three blocks: two right and a wrong one; a text that ends behind its first slot, right; wrong, then right.
+    # Three blocks: two right and a wrong one; a text that ends after its first slot, right; wrong, then right.
     tally.add(torch.tensor([1, 1, 0, 1, 0, 1]).bool(), torch.tensor([0, 1, 2, 3, 6, 7]), torch.zeros(6))
     assert tally.accepted == pytest.approx([2 / 3, 1, 0])
     assert tally.right == pytest.approx([2 / 3, 1, 0])

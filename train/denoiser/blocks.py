@@ -20,7 +20,7 @@ from train.denoiser.weights import Shape
 def block_states(
     trunk: FrozenTrunk, shape: Shape, weights: Mapping[str, Tensor], context: Context, anchors: Tensor
 ) -> Tensor:
-    """Return the normed states [B, A, C, D] of the mask rows behind `anchors` [B, A].
+    """Return the normed states [B, A, C, D] of the mask rows after `anchors` [B, A].
 
     `weights` have the names of `new_weights`, in the trunk's type. Each text of the context has its own anchors.
     """

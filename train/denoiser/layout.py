@@ -5,7 +5,7 @@
     mask rows                 1     2     3  …      at these positions; slot j predicts token a+j+1
 
 The target of a slot is the trunk's own choice, known as long as the text follows these choices from the anchor on. At
-the first token that differs, the trunk's choice is still the target. The slots behind it have none.
+the first token that differs, the trunk's choice is still the target. The slots after it have none.
 """
 
 from collections.abc import Sequence
@@ -62,14 +62,14 @@ def anchors_of(text: Text, most: int, above: int, generator: torch.Generator, *,
 
 
 def known_slots(text: Text, anchors: Tensor, slots: int = SLOTS) -> Tensor:
-    """Whether the slots behind `anchors` [A] have a target, [A, slots]."""
+    """Return whether the slots after `anchors` [A] have a target, [A, slots]."""
     goes_on = torch.zeros(len(text) + slots, dtype=torch.bool)  # where the text follows the trunk's choice
     goes_on[: len(text) - 1] = text.tokens[1:] == text.likeliest[:-1, 0]
     return goes_on[anchors[:, None] + torch.arange(slots)].cumprod(1).bool()
 
 
 def lay_out(texts: Sequence[Text], anchors: Sequence[Tensor], slots: int = SLOTS, decay: float = DECAY) -> Batch:
-    """Return a batch of texts with blocks of `slots` behind the given anchors."""
+    """Return a batch of texts with blocks of `slots` after the given anchors."""
     count, longest, most = len(texts), max(map(len, texts)), max(map(len, anchors))
     tokens = torch.zeros(count, longest, dtype=torch.long)
     at = torch.zeros(count, most, dtype=torch.long)

@@ -40,7 +40,7 @@ class Laid:
     """
 
     ids: Tensor  # [T]
-    positions: Tensor  # [T], from 0 behind the soft prompt
+    positions: Tensor  # [T], from 0 after the soft prompt
     seen: Tensor  # [T, T]
     starts: Tensor  # [S]
     signs: Tensor  # [S]
@@ -78,7 +78,7 @@ class _Rows:
 
 
 def lay_out(prompt: DiffPrompt, changes: Sequence[LineChange], vocabulary: TrunkVocabulary) -> Laid:
-    """Return the rows of a prompt, of the lines behind it, and of the changes."""
+    """Return the rows of a prompt, of the lines after it, and of the changes."""
     tokens = prompt.prompt.tokens
     rows = _Rows(list(tokens), list(range(len(tokens))), list(range(-1, len(tokens) - 1)))
     last = len(tokens) - 1
@@ -109,7 +109,7 @@ def lay_out(prompt: DiffPrompt, changes: Sequence[LineChange], vocabulary: Trunk
 
 
 def _write(rows: _Rows, prompt: DiffPrompt, change: LineChange, last: int, vocabulary: TrunkVocabulary) -> None:
-    """Add the branch of a change behind the row `last`."""
+    """Add the branch of a change after the row `last`."""
     written = 0
     for number in range(change.removed):
         if number:

@@ -1,4 +1,4 @@
-"""The frozen trunk behind a soft prompt: P rows for which only keys and values exist, in every layer."""
+"""The frozen trunk after a soft prompt: P rows for which only keys and values exist, in every layer."""
 
 from collections.abc import Mapping
 
@@ -25,7 +25,7 @@ def new_soft_prompt(trunk: FrozenTrunk, tokens: Tensor) -> dict[str, Tensor]:
 
 
 def states_of(trunk: FrozenTrunk, prompt: Mapping[str, Tensor], laid: Laid) -> Tensor:
-    """Return the normed states [T, D] of the rows behind a soft prompt, in the trunk's type."""
+    """Return the normed states [T, D] of the rows after a soft prompt, in the trunk's type."""
     return _run(trunk, prompt, laid.ids, laid.positions + prompt[KEYS].shape[2], laid.seen, [])
 
 

@@ -94,7 +94,7 @@ function newLines(hunk: Hunk): Piece[][] {
     return first < 0 ? [] : [[{ text: '→ ', changed: false }, ...line.slice(first, last + 1)]];
 }
 
-/** A new line behind `indent` columns, with blanks at its end that make it `width` columns wide. */
+/** A new line after `indent` columns, with blanks at its end that make it `width` columns wide. */
 function block(line: Piece[], indent: number, width: number, tabSize: number): vscode.ThemableDecorationAttachmentRenderOptions {
     let column = 0;
     const stops = line.map(({ text, changed }) => {

@@ -77,7 +77,7 @@ def continuation(source: str, at: int, around: Around, hole: Hole) -> tuple[str,
 
 
 def most_looked_at(hole: Hole) -> int:
-    """Return how many characters from `at` on `continuation` reads at most, except for long lines."""
+    """Return the most characters that `continuation` reads from `at` on, unless a line is long."""
     return LINE_CHARS * hole.max_lines + LOOKED_BELOW
 
 

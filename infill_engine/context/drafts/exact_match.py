@@ -12,7 +12,7 @@ from infill_engine.context.drafts.votes import Votes
 from infill_engine.text import lines
 from infill_engine.types import Draft, Hole
 
-# characters of all sources together, nearest first; about 0.1 ms for each key that does not occur
+# characters searched in all sources together, nearest first: about 0.1 ms for each key that does not occur
 SEARCHED_CHARS = 1_000_000
 LEAST_TOKENS = 1  # minimum match left of the hole in whole tokens, and
 LEAST_CHARS = 4  # in characters: shorter matches are chance. `Draft.copied` lets the ranking require more

@@ -51,7 +51,7 @@ class _Like:
 
 
 def find_analogies(around: Around, sources: Sequence[str], hole: Hole, limit: int, language: str = "") -> list[Draft]:
-    """At most `limit` different drafts for the hole with this context, best first; see `find_drafts`."""
+    """Return at most `limit` different drafts for the hole with this context, best first; see `find_drafts`."""
     if len(around.left) > MOST_LEFT:
         return []
     base, partial_word = _without_partial_word(around.left, language)

@@ -13,7 +13,7 @@ from infill_engine.text.languages.record import Syntax
 
 MOST_OTHERS = 12  # equal literals; with more, the literal is a word of the domain, not one value
 SAME_FUNCTION, ELSEWHERE = 0.68, 0.62  # in the same function; elsewhere in the text
-MANY = 0.93  # times that for each further one
+MANY = 0.93  # factor for each further one
 LEAST_CHARS = 3  # of a string
 LEAST_DIGITS = 3  # of a whole number
 # Values that stand for many different things.
@@ -21,7 +21,7 @@ COMMON = frozenset("utf-8 utf8 ascii latin-1 name id key value type data text no
 
 
 def propose_literals(edit: ParsedEdit) -> list[Proposal]:
-    """Return up to two proposals for a changed literal: its equals in the function, and in the whole text."""
+    """Return up to two proposals for a changed literal: equal ones in the function, and in the whole text."""
     if len(edit.changes) != 1:
         return []
     before, after, syntax, shift = edit.before, edit.after, edit.syntax, edit.shift

@@ -44,12 +44,12 @@ def propose_alike(edit: ParsedEdit) -> list[Proposal]:
     if not found:
         return []
     best = found[0]
-    proposals = [Proposal(best.edits, "change 1 place alike", best.confidence, Kind.ALIKE)]
+    proposals = [Proposal(best.edits, "change 1 similar place", best.confidence, Kind.ALIKE)]
     together = _disjoint([place for place in found if place.confidence >= best.confidence / 2])
     if len(together) > 1:
         edits = tuple(sorted(edit for place in together for edit in place.edits))
         certain = sum(place.confidence for place in together) / len(together)
-        proposals.append(Proposal(edits, f"change {len(together)} places alike", certain, Kind.ALIKE))
+        proposals.append(Proposal(edits, f"change {len(together)} similar places", certain, Kind.ALIKE))
     return proposals
 
 

@@ -24,7 +24,7 @@ CONFIDENCE = {
     "member": 0.88,
 }
 OTHERWISE = 0.94
-MODULES = ("module", "package")  # names that are those of files
+MODULES = ("module", "package")  # names of files
 IMPORTED = ("import", "module")  # names from another file that may have another name here
 UNNAMED = ("package", "file")  # names from another file that may not
 OTHER_OBJECTS = 0.45  # for members of objects of unknown class
@@ -43,7 +43,7 @@ def propose_renames(edit: ParsedEdit) -> list[Proposal]:
 
 
 def _together(proposals: Sequence[Proposal]) -> Proposal:
-    """Return the uses of all names of a declaration that was written anew as one proposal."""
+    """Return one proposal for the uses of all names in a rewritten declaration."""
     edits = tuple(sorted(edit for proposal in proposals for edit in proposal.edits))
     return Proposal(edits, _label(edits), max(proposal.confidence for proposal in proposals), Kind.RENAME)
 

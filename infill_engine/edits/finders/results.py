@@ -1,4 +1,4 @@
-"""A function returns one more value: propose the assignments of its result."""
+"""A function returns more values than before: propose the assignments of its result."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -10,20 +10,20 @@ from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.source import Source, enclosing
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
 
-NAMED, UNNAMED = 0.75, 0.55  # with a name for each new value, and where "_" stands for one
+NAMED, UNNAMED = 0.75, 0.55  # if each new value has a name, and if "_" stands for one
 MOST_CALLS = 60
 RETURNS = ("return_statement", "return_expression", "return")
 PLAIN = ("expression_list", "tuple", "tuple_expression", "argument_list")  # the nodes of several values
 BRACKETED = ("array", "array_creation_expression")
-# What stands between the beginning of a line and the call: a keyword, what is assigned to, the sign, and `await`.
+# The text between the beginning of a line and the call: a keyword, what is assigned to, the sign, and `await`.
 ASSIGNED = re.compile(r"\s*(?:(?:const|let|var|auto)\s+)?(?P<targets>[^=]*?)\s*(?::=|=)\s*(?:await\s+)?\Z")
 TARGET = re.compile(r"[$@\w.]+\Z")
 _NAME = re.compile(r"[^\W\d]\w*")
-_ERROR = re.compile(r"(?:err|nil|\w+\.(?:New|Errorf|Wrapf?)\(.*\))\Z", re.DOTALL)  # as Go has them
+_ERROR = re.compile(r"(?:err|nil|\w+\.(?:New|Errorf|Wrapf?)\(.*\))\Z", re.DOTALL)  # errors in Go
 
 
 def propose_results(edit: ParsedEdit) -> list[Proposal]:
-    """Return a proposal for the calls of each function that returns what it did and something new behind it."""
+    """Return a proposal for the calls of each function whose returns gained values at the end."""
     found: list[Proposal] = []
     if not edit.syntax.several:
         return found
@@ -56,7 +56,7 @@ def _results(source: Source, function: Node) -> list[list[str]]:
 
 
 def _returns(source: Source, node: Node) -> Iterator[Node | None]:
-    """Yield the node of what each `return` of a function returns; None if it returns nothing."""
+    """Yield the node that each `return` of a function returns; None if it returns nothing."""
     for child in node.named_children:
         if child.type in RETURNS:
             yield next(iter(child.named_children), None)
@@ -77,7 +77,7 @@ def _values(source: Source, node: Node | None) -> list[str]:
 
 
 def _followed(edit: ParsedEdit, function: Node, values: Sequence[Sequence[str]], count: int) -> Iterator[Proposal]:
-    """Yield the assignments that take the new values, too. The results had `count` values."""
+    """Yield the proposal that makes assignments take the new values. The results had `count` values before."""
     source = edit.before
     names = [_name_of(column) for column in list(zip(*values, strict=True))[count:]]
     calls = [call for call in calls_of(source, function) if call.certain]
@@ -88,7 +88,7 @@ def _followed(edit: ParsedEdit, function: Node, values: Sequence[Sequence[str]],
 
 
 def _name_of(values: Sequence[str]) -> str:
-    """Return a name for what is one of these values; "_" if none of them has one."""
+    """Return a variable name for a result that has one of these values; "_" if none of them suggests a name."""
     if all(map(_ERROR.match, values)):
         return "err"
     for value in values:

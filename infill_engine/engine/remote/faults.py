@@ -69,12 +69,12 @@ def _refusal(status: int, address: Address, key_variable: str) -> str:
             )
         case 400 | 422 if address.fim is None and address.api is Api.OPENAI:
             return (
-                f"refuses the question ({status}): it takes no suffix, and the model's name does not tell its family. "
+                f"refuses the request ({status}): it takes no suffix, and the model's name does not tell its family. "
                 f"Add the family to the name, such as #{address.model}?fim=qwen2.5-coder."
             )
         case 429:
             return "has had too many requests (429). Raise its limit, or ask for fewer candidates."
         case _ if 300 <= status < 400:
-            return f"points to another address ({status}). Write that one as the model."
+            return f"points to another address ({status}). Name that one as the model."
         case _:
             return f"answered with the error {status}. Look at that server's log."

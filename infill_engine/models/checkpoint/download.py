@@ -1,4 +1,4 @@
-"""Fetches one published file over HTTP. What has come of it is kept, and the next attempt goes on from there."""
+"""Fetches one published file over HTTP. What was received is kept, and the next attempt continues from there."""
 
 import errno
 import http.client
@@ -52,8 +52,8 @@ def fetch_file(address: str, path: Path, size: int, more_bytes: int, report: Rep
             pause = PAUSES[0] if _size(partial) > before else next(pauses, None)
             if pause is None:
                 raise ModelError(
-                    f"{path.name} cannot be fetched ({_reason(error)}): check the connection and download again, what "
-                    f"came stays. {by_hand}"
+                    f"{path.name} cannot be fetched ({_reason(error)}): check the connection and download again; what "
+                    f"was received is kept. {by_hand}"
                 ) from error
             time.sleep(pause)
     partial.replace(path)
@@ -97,8 +97,10 @@ def _make_room(partial: Path, size: int, more_bytes: int) -> None:
 
 def _not_taken(partial: Path, error: OSError) -> ModelError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return ModelError(f"the disk is full: make room in {partial.parent} and download again, what came stays")
-    return ModelError(f"{partial.parent} cannot be written ({error.strerror or error}); see to its permissions")
+        return ModelError(
+            f"the disk is full: make room in {partial.parent} and download again; what was received is kept"
+        )
+    return ModelError(f"{partial.parent} cannot be written ({error.strerror or error}); check its permissions")
 
 
 def _certificates() -> ssl.SSLContext:

@@ -125,7 +125,7 @@ def _not_whole(name: str) -> ModelError:
     except Exception as error:
         return _in_words(name, error)
     if any(file.endswith(".safetensors") and "/" not in file for file in published):
-        return ModelDamagedError(f"{name} is not whole, neither here nor as it is published; use another model")
+        return ModelDamagedError(f"{name} is incomplete, both here and as published; use another model")
     return _without_safetensors(name)
 
 
@@ -151,7 +151,7 @@ def _in_words(name: str, error: Exception) -> ModelError:
             )
         case errors.RepositoryNotFoundError() | errors.HFValidationError():
             return ModelNotFoundError(
-                f"there is no model {name}, neither as a folder here nor as a published one. Check how it is written; "
+                f"there is no model {name}, neither as a folder here nor as a published one. Check the spelling; "
                 "if it is private, log in with `hf auth login`"
             )
         case errors.NotASafetensorsRepoError():
@@ -160,7 +160,7 @@ def _in_words(name: str, error: Exception) -> ModelError:
             return ModelNotFoundError(f"{repository} has no revision {revision}; leave out what follows the @")
         case _ if constants.HF_HUB_OFFLINE:
             return ModelError(
-                f"{name} is not whole on this machine, and HF_HUB_OFFLINE forbids fetching it: unset that once, or "
+                f"{name} is incomplete on this machine, and HF_HUB_OFFLINE forbids fetching it: unset that once, or "
                 f"{instead}"
             )
         case errors.LocalEntryNotFoundError():  # raised by the library if there is no network
@@ -171,8 +171,8 @@ def _in_words(name: str, error: Exception) -> ModelError:
             status = error.response.status_code
             return ModelError(f"{name} may not be fetched ({status}): log in with `hf auth login` and try again")
         case OSError(errno=errno.ENOSPC):
-            return ModelError(f"the disk is full; make room for {name} and try again: what came stays")
-    return ModelError(f"{name} could not be fetched whole ({type(error).__name__}); what came stays: {again}")
+            return ModelError(f"the disk is full; make room for {name} and try again; complete files are kept")
+    return ModelError(f"{name} could not be fetched ({type(error).__name__}); complete files are kept: {again}")
 
 
 def _unreachable(name: str, again: str) -> ModelError:

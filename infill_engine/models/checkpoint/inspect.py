@@ -142,6 +142,6 @@ def _checked(family: CanvasModel, checkpoint: Checkpoint) -> tuple[str, tuple[st
     return info.name, (
         f"config.json describes what the adapter `{info.name}` computes",
         f"{len(checkpoint.tensors)} tensors have the names and shapes that config.json asks for",
-        f"the tokenizer writes every text and has the tokens that are needed; logits are {info.vocabulary} wide",
+        f"the tokenizer can encode every text and has the tokens that are needed; logits are {info.vocabulary} wide",
         f"a hole may have up to {info.max_slots} slots",
     )

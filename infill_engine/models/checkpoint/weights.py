@@ -29,7 +29,7 @@ def load_weights(
     tied: Mapping[str, str] | None = None,
     stored: str = "",
 ) -> nn.Module:
-    """Give `network` the checkpoint's weights and makes it ready for inference.
+    """Give `network` the checkpoint's weights and make it ready for inference.
 
     `name_of` turns a parameter's name into the tensor's; `tied` maps parameters to the one whose weights they share;
     tensors that end in one of COMPUTED may be left over. All names and shapes are compared before any weight is read.
@@ -100,7 +100,7 @@ def _require_fit(
     left = [name for name in checkpoint.tensors if name not in used | spare and not name.endswith(COMPUTED)]
     if left:
         raise ModelDamagedError(
-            f"{checkpoint.folder} holds tensors its config.json does not speak of ({_some(sorted(left))}): it is "
+            f"{checkpoint.folder} holds tensors that its config.json does not mention ({_some(sorted(left))}): it is "
             f"another kind of model, or its files are mixed up; {REMEDY}"
         )
     for source, shape in wanted.values():

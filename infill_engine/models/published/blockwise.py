@@ -21,5 +21,5 @@ INSTEAD = (
 def refusal(folder: Path) -> ModelDamagedError:
     """Return the error that says why a checkpoint of such a family is refused, and what to use instead."""
     return ModelDamagedError(
-        f"{name_of(folder)} was trained to write block after block and cannot see what stands behind a hole; {INSTEAD}"
+        f"{name_of(folder)} was trained to write block after block and cannot see the text after a hole; {INSTEAD}"
     )

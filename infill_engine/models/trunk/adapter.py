@@ -47,7 +47,7 @@ class Adapter:
         return cls({name: (up, down) for name, (up, down) in read.items()})
 
     def pair(self, name: str) -> Pair | None:
-        """`up` [out, rank] and `down` [rank, in] of a matrix, if it has a low-rank term."""
+        """Return `up` [out, rank] and `down` [rank, in] of a matrix, if it has a low-rank term."""
         return self._pairs.get(name)
 
     def save(self, folder: Path) -> None:

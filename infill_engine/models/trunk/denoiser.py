@@ -1,6 +1,6 @@
 """The denoiser: the weights of mask rows, in a file beside the trunk, and what they propose for a block.
 
-A block of masked tokens stands behind a real row, its anchor. All of it is denoised at once, in the pass that reads the
+A block of masked tokens follows a real row, its anchor. The whole block is denoised at once, in the pass that reads the
 anchor. Mask rows enter at `first_layer` with their anchor's state. They have queries, keys, values and output matrices
 of their own, share the MLP, and see what their anchor sees, the anchor, and their block in both directions.
 
@@ -19,8 +19,8 @@ The file has, with C slots, D dimensions, W words of the draft vocabulary, and a
     confidence.reached                     float32 [C], the share of held-out blocks that are right up to a slot
     vocabulary                             int32 [W], the tokens that can be proposed, in order
 
-Sources: weights of their own for mask rows behind a frozen trunk (Orthrus, arXiv 2605.12825); the Markov head (DSpark,
-arXiv 2607.05147); a draft vocabulary (FR-Spec, arXiv 2502.14856).
+Sources: separate weights for mask rows on a frozen trunk (Orthrus, arXiv 2605.12825); the Markov head (DSpark, arXiv
+2607.05147); a draft vocabulary (FR-Spec, arXiv 2502.14856).
 """
 
 from dataclasses import dataclass
@@ -80,9 +80,10 @@ class Denoiser:
         return None if arrays is None else cls(arrays, config)
 
     def choices(self, denoised: Denoised, rows: slice, before: int) -> "list[Choice]":
-        """Return the likeliest text of a block, whose mask rows are `rows` of a pass, after the token `before`.
+        """Return the likeliest text of a block after the token `before`.
 
-        The token before a slot is known only now, so the Markov head is applied here, to the slot's likeliest words.
+        The block's mask rows are `rows` of a pass. The token before a slot is known only now, so the Markov head is
+        applied here, to the slot's likeliest words.
         """
         chosen = []
         for slot, row in enumerate(range(*rows.indices(len(denoised.words)))):

@@ -7,7 +7,7 @@
 `keys.{i}`, already rotated, and `values.{i}` are those of S kept tokens in layer i. `new.{i}` are those of the rows,
 keys first. Only the `wanted` rows get predictions.
 
-With a denoiser, M mask rows join at its first layer, behind rows of the same pass:
+With a denoiser, M mask rows join at its first layer, after rows of the same pass:
 
     anchors [B], slots [M] of these blocks, side by side, cos and sin [1, 1, T + M, head_dim], mask [T + M, S + T + M]
       ─▶ denoised [M, W] and its likeliest_of_blocks, confidence [M, 1]

@@ -94,7 +94,7 @@ class TrunkModel:
         return ReadPrompt(prompt, cache, waiting, cache.outdated_suffix)
 
     def read_separately(self, prompt: Prompt, *, part: int) -> Job[ReadPrompt]:
-        """Read the prompt of a next edit behind the soft prompt, if there is one.
+        """Read the prompt of a next edit after the soft prompt, if there is one.
 
         It has a buffer of its own, so that it replaces no completion's prompt.
         """

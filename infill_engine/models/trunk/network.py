@@ -74,7 +74,7 @@ def forward(network: Network, x: Tensor, positions: Tensor, attend: Attend, laye
 
 
 def attention(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """Attention of queries [heads, T, hd] to keys and values [kv_heads, S, hd] -> [T, heads * hd].
+    """Return the attention of queries [heads, T, hd] to keys and values [kv_heads, S, hd] -> [T, heads * hd].
 
     `mask` [T, S] is added to the scores: 0 where a row sees a key, UNSEEN where it does not. Every row must see at
     least one key. The query heads that share a key head are rows of one matrix product, so that nothing is repeated.
@@ -95,7 +95,7 @@ def normed(network: Network, states: Tensor) -> Tensor:
 
 
 def _project(config: TrunkConfig, layer: Layer, x: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Rotated queries [heads, T, hd], rotated keys and values [kv_heads, T, hd] of rows x [T, D]."""
+    """Return rotated queries [heads, T, hd], rotated keys and values [kv_heads, T, hd] of rows x [T, D]."""
     rows = F.rms_norm(x, (config.dim,), layer.attention_norm, config.norm_epsilon)
     joined = layer.qkv(rows).view(len(x), config.heads + 2 * config.kv_heads, config.head_dim).transpose(0, 1)
     turned = rotate(joined[: config.heads + config.kv_heads], cos, sin)

@@ -94,7 +94,7 @@ class PromptCache:
         return prompt_rows(prompt, waiting)
 
     def run(self, rows: Rows, first: int, blocks: Blocks = NO_BLOCKS) -> Likely:
-        """Run one pass over rows and blocks behind them. Returns the predictions from row `first` on."""
+        """Run one pass over rows and the blocks after them. Returns the predictions from row `first` on."""
         return self._backend.run(self._buffer, rows, first, blocks)
 
     def _advance_to(self, prompt: Prompt) -> None:

@@ -1,12 +1,14 @@
 """Where the tokens of a prompt and of texts are in a buffer of keys and values, and which of them a row sees.
 
-    [0, SUFFIX)         the head of the prompt, right-aligned    seen by later tokens of it, and by all other parts
-    [SUFFIX, PREFIX)    the suffix marker and the suffix    seen by later tokens of it, by the middle, and by texts
-    [PREFIX, MIDDLE)    the prefix marker and the prefix    seen by later tokens of it, and by all but the head
-    [MIDDLE, TEXTS)     the middle marker and the line      seen by later tokens of it, and by texts
-    [TEXTS, SLOTS)      tokens of candidate texts           seen by the tokens that continue them
+    slots               contents                            seen by its own later tokens and by
+    [0, SUFFIX)         the head of the prompt              all other parts
+    [SUFFIX, PREFIX)    the suffix marker and the suffix    the middle and the texts
+    [PREFIX, MIDDLE)    the prefix marker and the prefix    the suffix, the middle and the texts
+    [MIDDLE, TEXTS)     the middle marker and the line      the texts
+    [TEXTS, SLOTS)      tokens of candidate texts           (only the tokens that continue the same text)
 
-The suffix has its own slots so that the prefix can grow in place. A pass does not read slots left of the head.
+The head ends at SUFFIX. The suffix has its own slots so that the prefix can grow in place. A pass does not read slots
+left of the head.
 """
 
 from collections.abc import Sequence
@@ -51,7 +53,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """Blocks of mask rows in a pass: block b has `widths[b]` of them, behind row `anchors[b]`."""
+    """Blocks of mask rows in a pass: block b has `widths[b]` of them, after row `anchors[b]`."""
 
     anchors: Sequence[int]
     widths: Sequence[int]
@@ -125,7 +127,10 @@ def first_of_head(prompt: Prompt) -> int:
 def text_rows(
     prompt: Prompt, tokens: Sequence[int], depths: Sequence[int], slots: Sequence[int], parents: Sequence[Sequence[int]]
 ) -> Rows:
-    """Rows of texts after a prompt. `depths` count from 0 at the first token; `parents` are slots of earlier tokens."""
+    """Return the rows of texts after a prompt.
+
+    `depths` count from 0 at the first token. `parents` are slots of earlier tokens.
+    """
     first = first_of_head(prompt)
     of_prompt = _held(prompt.head, first) | _held(prompt.suffix, SUFFIX)
     of_prompt |= _held(prompt.prefix, PREFIX) | _held(prompt.middle, MIDDLE)

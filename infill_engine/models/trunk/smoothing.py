@@ -43,7 +43,10 @@ class Smoothing:
             ) from error
 
     def factors(self, layer: int, name: str, matrix: Floats) -> Floats:
-        """Factors [in], of geometric mean 1, for the input `name` (attention, mlp or down) of `matrix` [out, in]."""
+        """Return factors [in] for the input `name` (attention, mlp or down) of `matrix` [out, in].
+
+        Their geometric mean is 1.
+        """
         mean_squares = self._mean_squares.get(f"layers.{layer}.{name}")
         if mean_squares is None:
             return np.ones(matrix.shape[1], np.float32)

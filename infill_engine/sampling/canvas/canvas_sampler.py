@@ -121,7 +121,7 @@ class CanvasSampler(Proposer):
         return context, partial_word
 
     def _denoise(self, read: _Read) -> Job[list[Proposal] | None]:
-        """All proposals, or None if there was no time for even one step and nothing was retrieved."""
+        """Return all proposals; None if there was no time for even one step and nothing was retrieved."""
         limit = self._limits[0]
         lengths = self.model.propose_lengths(read.context, read.hole.kind, read.request.candidates)
         rows = plan_rows(self.model, lengths, read.drafts, read.partial_word, read.request.candidates, limit.slots)

@@ -14,7 +14,7 @@ from infill_engine.types import Proposal, Source
 def proposals_of(
     model: CanvasModel, step: Step, rows: Sequence[Row], partial_word: str, settings: SamplerSettings
 ) -> list[Proposal]:
-    """One proposal for each row whose text continues `partial_word`.
+    """Return one proposal for each row whose text continues `partial_word`.
 
     Open slots are read as predicted. An unfinished row is cut at its first improbable slot and flagged as partial.
     """
@@ -58,7 +58,7 @@ def _propose(
 
 
 def originals_of(step: Step, rows: Sequence[Row], copies_end: bool) -> list[Proposal]:
-    """The unchanged retrieved drafts, with the scores that the model gave them before it changed anything.
+    """Return the unchanged retrieved drafts, with the scores that the model gave them before it changed anything.
 
     `copies_end` says whether a draft's row ends in an end-of-hole token.
     """

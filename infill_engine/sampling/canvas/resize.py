@@ -14,7 +14,10 @@ Ints = NDArray[np.int64]
 
 
 def copies_of_slots(canvas: Canvas, info: ModelInfo) -> Ints | None:
-    """How many slots each slot becomes, [M]: 0, 1 or 2. None if nothing changes. Every row keeps at least one slot."""
+    """Return how many slots each slot becomes, [M]: 0, 1 or 2; None if nothing changes.
+
+    Every row keeps at least one slot.
+    """
     if info.expand_id is None:
         return None
     decided = canvas.state == State.COMMITTED

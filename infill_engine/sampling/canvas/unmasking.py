@@ -10,7 +10,7 @@ Ints = NDArray[np.int64]
 
 
 def to_commit(prediction: Prediction, rows: Ints, steps_left: int, settings: SamplerSettings) -> Ints:
-    """Indices into the W open positions of `prediction` to commit now; `rows` [W] says which row each belongs to.
+    """Return which of the W open positions of `prediction` to commit now. `rows` [W] says which row each belongs to.
 
     In each row, slots are taken in order of entropy while the sum of the entropies before them stays within the bound
     (arXiv 2505.24857). At least one slot is taken, and enough to finish the row in `steps_left` steps. Slots that are

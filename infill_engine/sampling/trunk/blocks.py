@@ -1,7 +1,7 @@
-"""Blocks of masks behind the nodes of a pass: which nodes get one, how long it is, and what becomes of its proposals.
+"""Blocks of masks after the nodes of a pass: which nodes get one, how long it is, and what becomes of its proposals.
 
 A block saves passes if its proposals are right, because the next pass verifies all of them at once. So a node gets a
-block if the right text is likely to leave the pass after it.
+block if the right text probably continues after it with a token that this pass does not read.
 """
 
 from collections.abc import Sequence

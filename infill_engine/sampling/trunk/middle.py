@@ -86,8 +86,8 @@ class Middle:
     def after(self, fills: Sequence[bytes], broken: bytes = b"") -> Known | None:
         """Return what follows once these holes are filled; None if a text is empty or ends inside a character.
 
-        The last text ended with the beginning of a token; `broken` is the rest of it: the known text must begin with
-        it, and the result leaves it out.
+        The last text may end inside a token. `broken` is the rest of that token. The known text must begin with
+        `broken`, and the result omits it.
         """
         try:
             texts = [fill.decode() for fill in fills]

@@ -22,7 +22,7 @@ from infill_engine.types import InfillRequest, Proposal, RewriteScores
 PLACES_AROUND, PLACES = 3, 1  # where a change is tried, around the newest edit and elsewhere
 LEAST_WORTH = -4.0  # of a place
 WRONG = 3.0  # nats by which a change becomes likelier at an error
-PRUNING_MARGIN = 2.5  # nats behind the best place: not worth a try
+PRUNING_MARGIN = 2.5  # nats below the best place: not worth a try
 INSERTED_TOO = 1.5  # nats by which an insertion becomes likelier after another
 MOST_LINES = 6  # removed or inserted
 NOWHERE = -20.0
@@ -209,9 +209,7 @@ class Rewriting:
         return {line for edit in self.request.history for line in edit.new.splitlines() if line.strip()}
 
     def _doubles(self, change: RewriteScores, place: _Place) -> bool:
-        """Return whether a change inserts lines once more: those above or below it, or several that the user has
-        inserted.
-        """
+        """Return whether a change only repeats lines: those above or below it, or several that the user inserted."""
         lines, count = [line.text for line in self.prompt.lines], len(change.inserted)
         above, below = lines[max(0, place.line - count) : place.line], lines[place.line : place.line + count]
         made = [edit.new.splitlines() for edit in self.request.history if not edit.old]

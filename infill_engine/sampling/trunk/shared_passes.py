@@ -28,10 +28,11 @@ Writing = Generator[Wanted, list[Prediction], T]  # receives the predictions aft
 
 
 def run_together(model: TrunkModel, read: ReadPrompt, writings: Sequence[Writing[T]], most_rows: int) -> Job[list[T]]:
-    """Run all writings to their ends, and return what they return. The first ones come first where rows are short.
+    """Run all writings to their ends, and return what they return.
 
-    A pass has at most `most_rows` rows, unless a single writing wants more. A writing whose tokens find no slots waits
-    for those that others give back. If all of them wait, NoRoom is raised in the last one.
+    When rows are scarce, earlier writings take precedence. A pass has at most `most_rows` rows, unless a single writing
+    wants more. A writing whose tokens find no slots waits for those that others give back. If all of them wait, NoRoom
+    is raised in the last one.
     """
     ended: dict[int, T] = {}
     wanted: dict[int, Wanted] = {}

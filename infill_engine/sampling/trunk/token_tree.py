@@ -45,8 +45,8 @@ class TokenTree:
     `rules` are those of the first hole, and `start` is its first word. Texts less likely than `least`, or more than
     `pruning_margin` below the best finished one, are not read. `needed` nodes are read whatever their likelihood.
 
-    All whole texts contain the known text. `known_logprobs` says how likely it is after the replaced text, by the
-    number of filled holes, so that texts in different holes can be compared.
+    All whole texts contain the known text. `known_logprobs` maps a number of filled holes to the log-probability of the
+    known text after the replaced text. It makes texts in different holes comparable.
     """
 
     vocabulary: Vocabulary
@@ -146,7 +146,7 @@ class TokenTree:
         return [number for turn in turns for number in turn if number is not None]
 
     def _worth(self, node: Node, expected: Mapping[int, float]) -> float | None:
-        """The expected log-probability of a node's text without its known text; None if its parent is not worth it.
+        """Return the expected log-probability of a node's text, known text aside; None if its parent is not worth it.
 
         Known text is read in one go, so each of its tokens is worth as much as the first.
         """

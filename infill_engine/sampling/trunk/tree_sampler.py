@@ -75,7 +75,7 @@ class TreeSampler(Proposer):
         yield from self._lines.encode(request.around(partial_word))
 
     def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...]) -> Job[Proposals]:
-        """Return all texts found for a hole in time. A snapshot shows the tree after every pass.
+        """Return all texts found for a hole in time. An observer sees the tree after every pass.
 
         If there is no time to read the prompt, drafts are returned at once.
         """

@@ -37,7 +37,7 @@ LEAST_REPLACING = -1000.0  # of an alternative: what matters is how it compares 
 REPLACED_PRUNING_MARGIN = 14.0  # nats below the best text, for an alternative
 PER_ALTERNATIVE = 4  # finished texts for each alternative
 TEXTS = 12  # the most texts that are ranked
-SHOWN_TEXTS = 6  # the most texts in a snapshot
+SHOWN_TEXTS = 6  # the most texts that an observer sees
 UNFINISHED_LOGPROB = log(0.5)  # minimum for a token in a partial answer
 
 
@@ -237,7 +237,7 @@ class TreeSearch:
         return NO_BLOCKS if chosen is None else blocks
 
     def _pass(self, numbers: Sequence[int], blocks: Blocks) -> None:
-        """Run one pass over some nodes, the waiting part of the prompt, and blocks of masks behind them."""
+        """Run one pass over some nodes, the waiting part of the prompt, and the blocks of masks after them."""
         tree, nodes = self.tree, [self.tree.nodes[number] for number in numbers]
         order = {number: row for row, number in enumerate(numbers)}
         parents = [

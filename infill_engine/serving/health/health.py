@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 class HealthSettings:
     """When to probe, and what is too much.
 
-    A probe needs a moment in which nothing was computed for `quiet_seconds`. The process is replaced after `in_a_row`
-    probes that cost more than `slower` times the first, or with more than `larger` times its memory and
-    `least_growth_bytes` more, once nothing was computed for `rest_seconds`: the next one has to load the model.
+    A probe needs a moment in which nothing was computed for `quiet_seconds`. The process is due for replacement when
+    `in_a_row` probes each cost more than `slower` times the first, or each found more than `larger` times its memory
+    and at least `least_growth_bytes` more. It is replaced once nothing was computed for `rest_seconds`, because the
+    next process has to load the model.
     """
 
     every_seconds: float = 60.0

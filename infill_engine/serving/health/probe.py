@@ -1,6 +1,6 @@
 """A probe: what a small fixed pass of the model costs now.
 
-The time of the processor counts. On a busy machine a pass takes longer by the clock, and as long by the processor.
+Processor time is what counts. On a busy machine a pass takes longer by the clock but no more processor time.
 """
 
 import time

@@ -3,7 +3,7 @@
 @hole.argument    an operand, argument, element or condition
 @hole.statement   a statement, from its first character
 @hole.block       the statements of a body, or the body with its braces
-@prose            comments and docstrings, in which no code is completed
+@prose            comments and docstrings, in which no holes are drawn
 """
 
 from functools import cache

@@ -17,8 +17,8 @@ class RecordError(InfillError):
 class Support(StrEnum):
     """How well a language is supported."""
 
-    FIRST = "first"  # all kinds of holes
-    SECOND = "second"  # holes by line and value, and a syntax check
+    FIRST = "first"  # "full" in docs/languages.md: all kinds of holes
+    SECOND = "second"  # "by line and value" there: such holes, and a syntax check
     TEXT = "text"  # plain text with known comments and strings
 
 
@@ -224,7 +224,8 @@ class Embedded(Table, frozen=True):
 class Entry(Table, frozen=True, kw_only=True):
     """The facts about a language that are needed before a file is open. Equal if the LSP language identifiers are.
 
-    `name` is the language's usual name. `triggers` are the characters after which an editor asks for completions.
+    `name` is the language's usual name. `support` is "first", "second" or "text", as `Support` explains. `triggers` are
+    the characters after which an editor asks for completions.
     """
 
     id: str

@@ -2,7 +2,7 @@
 
 `python -m lsp_server.cli.models.building`, which the server starts, fetches the file and writes one JSON object a line:
 {"doing", "share"} as it goes on, and at the end {"folder", "built"} or {"error"}. It may be killed at any time, and the
-next one goes on where it was.
+next one continues where it stopped.
 """
 
 import json
@@ -57,8 +57,8 @@ def build(file: Path | None, report: Report, *, download: bool) -> list[str]:
         raise InputError("the default model is being built by another program; wait for it") from error
     except OSError as error:
         raise InputError(
-            f"the weights cannot be written to {home} ({error.strerror or error}); make room or see to its "
-            "permissions, and try again: it goes on where it was"
+            f"the weights cannot be written to {home} ({error.strerror or error}); make room or check its "
+            "permissions, and try again: it continues where it stopped"
         ) from error
     except ModelDamagedError as error:
         if file is not None:

@@ -87,7 +87,7 @@ def forget(options: argparse.Namespace) -> int:
     chosen = [kept for kept in files if kept.model == options.name]
     if not chosen:
         names = ", ".join(sorted({kept.model for kept in files})) or "none"
-        raise InputError(f"nothing is prepared of {options.name}; prepared models: {names}")
+        raise InputError(f"nothing is prepared for {options.name}; prepared models: {names}")
     for kept in chosen:
         try:
             kept.path.unlink()

@@ -53,8 +53,8 @@ class Offer:
 async def offers_for(requests: RequestBuilder, snapshot: Snapshot, target: Target, due: float) -> list[Offer]:
     """Return the alternatives to a target, best first, by `due` (seconds of `deadline.now`).
 
-    Where the syntax says how a broken line can be repaired, the model is not asked. Nor is it in a data language: what
-    is missing there is data.
+    Where the syntax says how a broken line can be repaired, the model is not asked. Nor is it asked in a data language,
+    where what is missing is data.
     """
     most = requests.workspace.settings.candidates
     if target.broken:
@@ -85,7 +85,7 @@ def repaired(snapshot: Snapshot, target: Target, first: int, last: int) -> Itera
 
 
 def valid_offers(snapshot: Snapshot, target: Target, answer: Answer) -> Iterator[Offer]:
-    """Yield the offers that repair a broken target, and that leave a document valid whose language needs that."""
+    """Yield the offers that add no fault to a checked document, and that repair a broken target."""
     checked = _is_checked(snapshot, target)
     faults = faults_of("".join(snapshot.lines), snapshot.language) if checked else 0
     for candidate in answer.candidates:

@@ -28,9 +28,10 @@ Span = tuple[Place, Place]
 class Target:
     """Text to replace. Most targets have one span; the spans are sorted and disjoint.
 
-    `fixes`: its syntax is broken, or it has a diagnostic, whose number is in `diagnostics`. `repeats`: the spans hold
-    one name, which must stay one name. `several_lines`: an alternative may have more lines than there are now.
-    `error_elsewhere`: the syntax breaks elsewhere, maybe because of this line, so that only an evident repair is one.
+    `fixes` says that its syntax is broken, or that it has diagnostics, whose numbers are in `diagnostics`. `repeats`
+    says that its spans hold one name, which must stay one name. `several_lines` allows an alternative more lines than
+    there are now. `error_elsewhere` says that the syntax breaks elsewhere, maybe because of this line, so that only an
+    evident repair counts.
     """
 
     label: str
@@ -52,7 +53,7 @@ class Targets:
 
 
 def targets_at(snapshot: Snapshot, selected: Span, diagnostics: Sequence[Span] = ()) -> Targets:
-    """Return what may be rewritten in a document where a range is selected and other servers' diagnostics lie."""
+    """Return what may be rewritten where a range is `selected` and where other servers report `diagnostics`."""
     start, end = _trimmed(snapshot.lines, *sorted(selected))
     if end[0] - start[0] >= MOST_SELECTED_LINES:
         return Targets(refusal=f"Select fewer than {MOST_SELECTED_LINES} lines.")

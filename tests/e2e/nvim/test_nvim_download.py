@@ -61,7 +61,7 @@ def test_it_shows_how_far_it_is_and_can_be_cancelled(bare: Editor, hub: Hub, tmp
     bare.type("1")
     bare.until(bare.ghost)  # completions go on
     bare.command("Infill cancel-download")
-    bare.until(lambda: said(bare, "What has come is kept"))
+    bare.until(lambda: said(bare, "What was received is kept"))
     assert bare.status() == "infill ready"
     assert (tmp_path / "state" / "models" / f"{FILE}.part").stat().st_size == 100_000
     hub.go_on.set()

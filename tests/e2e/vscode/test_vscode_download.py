@@ -59,7 +59,7 @@ def test_it_can_be_cancelled_and_completions_go_on(bare: Workbench, hub: Hub, tm
     bare.type_text(" ")
     bare.until(lambda: bool(bare.ghost()), "ghost text")
     bare.press_button("Cancel")
-    bare.wait_for_message("What has come is kept")
+    bare.wait_for_message("What was received is kept")
     hub.go_on.set()
     bare.close_messages()
     bare.command("Infill: Download Default Model")

@@ -45,7 +45,7 @@ class Frame:
 
 
 def learn_to_fill(network: nn.Module, tokenizer: Tokenizer, frames: Sequence[Frame], shift: int) -> None:
-    """Masked diffusion: a canvas of 1 to 4 slots holds the answer and ends behind it, each slot masked or not."""
+    """Masked diffusion: a canvas of 1 to 4 slots holds the answer and ends after it, each slot masked or not."""
     rows = [_canvases(tokenizer, frame, length) for frame in frames for length in LENGTHS]
 
     def batch(step: int, random: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:

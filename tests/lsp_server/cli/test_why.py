@@ -40,7 +40,7 @@ def test_lines_for_people(folder: Path) -> None:
     assert "appears" in first
     assert first.endswith("«alpha(1)»")
     assert any("breaks the syntax" in line and line.endswith("«beta(2»") for line in done.stdout.splitlines())
-    assert last.startswith("app.py:2:5: texts appear unasked from 10% on; ")
+    assert last.startswith("app.py:2:5: texts appear unasked at 10% or more; ")
 
 
 def test_eagerness_decides_what_appears(folder: Path) -> None:

@@ -109,7 +109,7 @@ def test_lsp4ij(wire: Wire, options: str) -> None:
     )
     items = until_offered(wire, request, 2, '"')
     assert [item["insertText"] for item in items] == ["alpha(1)", "beta(2)"]
-    # It grays the text out at the cursor and skips what the range covers behind it.
+    # It grays the text out at the cursor and skips what the range covers after it.
     place = {"line": 0, "character": 5}
     assert [item["range"] for item in items] == [{"start": place, "end": place}] * 2
 

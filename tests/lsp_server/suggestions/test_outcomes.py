@@ -89,7 +89,7 @@ EDITS = [
     ([1], {"rejected": 1}),
     (["\n"], {"rejected": 1}),
     (["something else entirely"], {"rejected": 1}),
-    (["alpha(1)al"], {"accepted": 1, SAVED: 8}),  # together with what was behind it
+    (["alpha(1)al"], {"accepted": 1, SAVED: 8}),  # together with what came after it
     (["alpha(1)", "alpha(1)"], {"accepted": 1, SAVED: 8}),
     (["alpha(1)", 8], {"accepted": 1, SAVED: 8}),
 ]

@@ -25,7 +25,7 @@ function M.of(bufnr, edit, encoding)
   local first, last = edit.range.start, edit.range['end']
   local before = vim.api.nvim_buf_get_lines(bufnr, first.line, last.line + 1, false)
   if #before == last.line - first.line then
-    table.insert(before, '') -- behind the line break that ends the last line
+    table.insert(before, '') -- after the line break that ends the last line
   end
   if #before ~= last.line - first.line + 1 then
     return nil

@@ -45,7 +45,7 @@ class Backend(Protocol):
         ...
 
     def run(self, buffer: Any, rows: Rows, first: int, blocks: Blocks = NO_BLOCKS) -> Likely:
-        """Run one pass over rows, and over the mask rows of blocks behind them.
+        """Run one pass over rows, and over the mask rows of the blocks after them.
 
         Writes the rows' keys and values to their slots, and keeps nothing of mask rows. Returns the predictions from
         row `first` on.

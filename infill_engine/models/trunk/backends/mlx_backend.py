@@ -38,7 +38,7 @@ class MlxLayer:
 
 
 class MlxBackend:
-    """Implements `backend.Backend` on MLX's default device."""
+    """Implements `interface.Backend` on MLX's default device."""
 
     device = MLX
 
@@ -151,7 +151,10 @@ class MlxBackend:
         mx.eval(buffer)
 
     def _attention(self, queries: mx.array, keys: mx.array, values: mx.array, mask: mx.array) -> mx.array:
-        """Attention [T, heads * hd] of queries [heads, T, hd] to keys and values [kv_heads, S, hd] at `mask` [T, S]."""
+        """Return the attention [T, heads * hd] of queries [heads, T, hd] to keys and values [kv_heads, S, hd].
+
+        `mask` has the shape [T, S].
+        """
         seen = mx.fast.scaled_dot_product_attention(
             queries[None], keys[None], values[None], scale=self.config.head_dim**-0.5, mask=mask
         )

@@ -21,7 +21,7 @@ Buffer = Floats  # [layers, 2 * kv_heads, SLOTS, head_dim]: keys, then values
 
 
 class OpenVinoBackend:
-    """Implements `backend.Backend` on a CPU."""
+    """Implements `interface.Backend` on a CPU."""
 
     device = "cpu"
 
@@ -130,7 +130,7 @@ class OpenVinoBackend:
 
 
 def _with_blocks(mask: Floats, blocks: Blocks) -> Floats:
-    """Return the `mask` [T, S + T] of rows, extended to [T + M, S + T + M] by the mask rows behind them."""
+    """Return the `mask` [T, S + T] of rows, extended to [T + M, S + T + M] by the mask rows after them."""
     numbers, (rows, seen) = blocks.numbers, mask.shape
     whole = np.full((rows + len(numbers), seen + len(numbers)), UNSEEN, np.float32)
     whole[:rows, :seen] = mask

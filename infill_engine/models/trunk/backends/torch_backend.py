@@ -27,7 +27,7 @@ Buffer = list[Tensor]  # a layer's keys and values each, [2, kv_heads, SLOTS, he
 
 @dataclass(frozen=True, slots=True)
 class TorchBackend:
-    """Implements `backend.Backend`. `dtype` is the type of the computations between the matrices."""
+    """Implements `interface.Backend`. `dtype` is the type of the computations between the matrices."""
 
     network: Network
     device: str = "cpu"

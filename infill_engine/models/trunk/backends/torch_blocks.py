@@ -1,4 +1,4 @@
-"""The denoiser in torch: mask rows behind real rows, through the layers from the denoiser's first one on."""
+"""The denoiser in torch: mask rows after real rows, computed from the denoiser's first layer on."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -148,7 +148,7 @@ def kept_tokens(tokenizer: Path, file: GgufFile) -> list[int]:
 
 
 def _parts(file: GgufFile, kept: list[int], plan: Plan) -> list[Part]:
-    """Everything that goes into the shards, in order."""
+    """Return everything that goes into the shards, in order."""
     importance = load_file(plan.importance)
     dim = file.config.dim
 

@@ -133,7 +133,7 @@ def _round(weights: Floats, importance: Floats, bits: int, group: int) -> tuple[
 
 
 def _by_place(weights: Floats, group: int) -> Floats:
-    """[N, K] as [group, N * K / group]: the first weights of all groups, then the second ones, and so on."""
+    """Return [N, K] as [group, N * K / group]: the first weights of all groups, then the second ones, and so on."""
     placed: Floats = np.ascontiguousarray(weights.reshape(-1, group).T)
     return placed
 
@@ -158,7 +158,7 @@ def _nearest(levels: tuple[int, ...]) -> Bytes:
 
 
 def _table(levels: list[list[int]], dtype: type[np.integer]) -> NDArray[np.integer]:
-    """256 entries: the levels of each byte's codes, side by side in one number."""
+    """Return 256 entries: the levels of each byte's codes, side by side in one number."""
     return np.array(levels, np.int8).view(dtype).ravel()
 
 

@@ -49,7 +49,7 @@ SIZES = {
     "rope_theta": "rope.freq_base",
     "norm_epsilon": "attention.layer_norm_rms_epsilon",
 }
-COMPARED, ALIKE = 64, 0.1  # rows, and the relative squared error below which rounding to two bits or more stays
+COMPARED, ALIKE = 64, 0.1  # rows, and a relative squared error that rounding to two bits or more does not reach
 _CHUNK = 1 << 23
 
 

@@ -44,7 +44,7 @@ _TEXTS = """selector => [...document.querySelectorAll(selector)]
     .map(element => element.textContent.replaceAll('\\u00a0', ' '))"""
 
 
-# What an extension's decorations mark: places behind the text, and words of the lines that they add. These lines begin
+# What an extension's decorations mark: places after the text, and words of the lines that they add. These lines begin
 # with two unmarked letters.
 _MARKED = """() => {
     const behind = document.querySelectorAll('.view-overlays .cdr[class*=TextEditorDecorationType]').length;
@@ -112,7 +112,7 @@ class Screen:
         return str(self.browser.call("evaluate", f"({_PREVIEW})()"))
 
     def marked(self) -> tuple[int, list[str]]:
-        """How many places an extension's decorations mark behind the text, and which words of the lines they add."""
+        """How many places an extension's decorations mark after the text, and which words of the lines they add."""
         behind, added = self.browser.call("evaluate", f"({_MARKED})()")
         return behind, added
 

@@ -114,12 +114,16 @@ def full(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (
             no_network,
-            ("Connection refused", "what came stays", "file.gguf yourself from http://127.0.0.1:9/some/model"),
+            (
+                "Connection refused",
+                "what was received is kept",
+                "file.gguf yourself from http://127.0.0.1:9/some/model",
+            ),
         ),
         (offline, ("HF_HUB_OFFLINE forbids", "put it into")),
         (gone, ("answers 404", "put it into")),
         (too_full, ("make room for 996 MB more in",)),
-        (full, ("the disk is full", "what came stays")),
+        (full, ("the disk is full", "what was received is kept")),
     ],
 )
 def test_failures_say_what_to_do(

@@ -94,7 +94,7 @@ def test_a_cache_from_elsewhere_is_used_without_a_request(fetch: Fetch, hub: Hub
     assert fetch("other/dream")["folder"] == str(snapshot)
     assert not hub.requests
     (snapshot / "model.safetensors").unlink()
-    assert "not whole on this machine" in str(fetch("other/dream", HF_HUB_OFFLINE="1")["error"])
+    assert "incomplete on this machine" in str(fetch("other/dream", HF_HUB_OFFLINE="1")["error"])
 
 
 def test_a_cache_without_a_tokenizer_is_completed(fetch: Fetch, hub: Hub, tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_model_is_described_without_torch_if_it_is_computed_without(fetch: Fet
 @pytest.mark.parametrize(
     ("name", "environment", "said"),
     [
-        ("some/nothing", {}, "no model some/nothing.*Check how it is written"),
+        ("some/nothing", {}, "no model some/nothing.*Check the spelling"),
         ("some/gated", {}, "accept its terms.*hf auth login"),
         ("some/secret", {}, "401.*hf auth login"),
         ("some/broken", {}, "cannot be reached.*try again"),

@@ -1,4 +1,4 @@
-"""Mask rows behind real rows: served as they were trained, on every backend, and without a trace in real rows."""
+"""Mask rows after real rows: served as they were trained, on every backend, and without a trace in real rows."""
 
 from pathlib import Path
 from unittest.mock import Mock

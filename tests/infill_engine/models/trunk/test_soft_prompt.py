@@ -29,7 +29,7 @@ def of_tokens(backend) -> SoftPrompt:
 
 
 def behind(backend, soft_prompt=None):
-    """The predictions after REST, behind a soft prompt or behind the tokens of HEAD."""
+    """Return the predictions after REST, which follows a soft prompt or the tokens of HEAD."""
     model = TrunkModel(backend, None, soft_prompt=soft_prompt)
     prompt = WITH_HEAD if soft_prompt is None else REST
     return model.after(finished(model.read_separately(prompt, part=3))).logprobs

@@ -94,7 +94,7 @@ def test_places_of_the_shape_of_an_edit_follow_one_by_one_or_all_together() -> N
     desk.accept(found.held[0])
     assert "part1 = client.get(path1)" in desk.text
     found = desk.ask(6)
-    assert labels(found) == ["change 2 places alike"]
+    assert labels(found) == ["change 2 similar places"]
     desk.accept(found.held[0])
     assert desk.text == READS.replace("requests", "client")
     assert desk.ask().held == ()
