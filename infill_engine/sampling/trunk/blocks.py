@@ -46,7 +46,7 @@ class BlockPlanner:
         return Blocks([anchor for anchor, _ in found], [width for _, width in found]) if found else NO_BLOCKS
 
     def learn(self, numbers: Sequence[int], blocks: Blocks, denoised: Denoised) -> None:
-        """Add what the blocks propose after the likeliest tokens behind their anchors."""
+        """Add what the blocks propose after the likeliest tokens that follow their anchors."""
         for block, anchor in enumerate(blocks.anchors):
             number = ROOT if anchor == BEFORE else numbers[anchor]
             for child in self._likeliest(number):
