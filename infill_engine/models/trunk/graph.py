@@ -33,7 +33,7 @@ from infill_engine.models.trunk.denoiser import Denoiser
 
 OPERATIONS, WEIGHTS = "graph.xml", "graph.bin"  # the files of a kept graph
 BLOCKS = "likeliest_of_blocks"
-KERNELS = 96  # of each kind that OpenVINO keeps, for sizes of passes; all of a day's take 400 MB, and save no time
+KERNELS = 96  # of each kind that OpenVINO keeps, for sizes of passes; more take hundreds of MB and save no time
 BLOCK = 128  # tokens of the vocabulary in a block; the largest values of the blocks lead to the likeliest tokens
 UNSEEN = np.finfo(np.float32).min / 2  # twice this is still finite
 Arrays = Mapping[str, NDArray[Any]]

@@ -54,8 +54,8 @@ def write_graph(model: ov.Model, source: Source, denoiser: Denoiser | None, cach
 
 def finish_graph(folder: Path) -> None:
     """Let a graph that has been compiled in its folder serve later starts, in place of all else of the model."""
-    checksums = {path.name: sha256_of(path) for path in folder.iterdir()}
-    with suppress(OSError):
+    with suppress(OSError, ModelDamagedError):  # it can be made again
+        checksums = {path.name: sha256_of(path) for path in folder.iterdir()}
         (folder / CHECKSUMS).write_text(json.dumps(checksums), encoding="ascii")
         replace_others(folder.parent, folder)
 
