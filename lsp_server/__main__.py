@@ -4,6 +4,7 @@ The other subcommands live in `lsp_server.cli`. Each imports its own dependencie
 """
 
 import argparse
+import gc
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -25,12 +26,15 @@ def serve(options: argparse.Namespace) -> int:
 
 
 def _serve_editor() -> NoReturn:
+    gc.disable()
     from infill_engine.stderr import exit_now
     from lsp_server.protocol.fast_import import import_protocol_types
 
     import_protocol_types()
     from lsp_server.server import serve_stdio
 
+    gc.freeze()  # what has been imported never becomes garbage
+    gc.enable()
     try:
         status = serve_stdio()
     except KeyboardInterrupt:

@@ -1,7 +1,6 @@
 """A faster import of the protocol's types. Import this module before anything that imports lsprotocol."""
 
 import functools
-import gc
 
 import attrs
 
@@ -13,13 +12,8 @@ def import_protocol_types() -> None:
     unchanged.
     """
     define = attrs.define
-    collecting = gc.isenabled()
-    gc.disable()
     attrs.define = functools.partial(define, eq=False, repr=False)
     try:
         import lsprotocol.types  # noqa: F401
     finally:
         attrs.define = define
-        if collecting:
-            gc.enable()
-    gc.freeze()  # these objects never become garbage

@@ -1,10 +1,12 @@
-"""What the C library does with freed memory. The functions use glibc calls; with another library they do nothing."""
+"""What the system does with memory that is not needed now. Where the functions cannot do it, they do nothing."""
 
 import ctypes
+import mmap
 from contextlib import suppress
+from pathlib import Path
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # parameters of mallopt(3), from glibc's malloc.h
-RECYCLED = 32 << 20  # bytes, the largest threshold that glibc takes
+RECYCLED = 24 << 20  # bytes; a prompt's buffer is larger, so it takes memory only for the slots that are used
 
 _ELSEWHERE = (AttributeError, OSError, TypeError)
 
@@ -27,3 +29,13 @@ def recycle_freed() -> None:
         library = ctypes.CDLL(None)
         for parameter, value in ((M_MMAP_THRESHOLD, RECYCLED), (M_TRIM_THRESHOLD, 8 * RECYCLED)):
             library.mallopt(parameter, value)
+
+
+def release_mapped(path: Path) -> None:
+    """Release the memory of a file that a library has mapped, on Linux. Later reads come from the file again."""
+    with suppress(*_ELSEWHERE):
+        maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
+        for line in maps.splitlines():
+            if line.endswith(f" {path.resolve()}"):
+                start, end = (int(address, 16) for address in line.split(" ", 1)[0].split("-"))
+                ctypes.CDLL(None).madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), mmap.MADV_DONTNEED)

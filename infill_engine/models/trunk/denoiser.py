@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infill_engine.errors import ModelDamagedError
+from infill_engine.models.checkpoint.folder import sha256_of
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.files.shards import Arrays, map_made_for
 
@@ -51,10 +52,10 @@ class Denoised:
 
 
 class Denoiser:
-    """Mapped weights. Checks that they fit the trunk; raises ModelDamagedError."""
+    """Mapped weights and their file's checksum. Checks that they fit the trunk; raises ModelDamagedError."""
 
-    def __init__(self, arrays: Arrays, config: TrunkConfig) -> None:
-        self.arrays = arrays
+    def __init__(self, arrays: Arrays, config: TrunkConfig, checksum: str = "") -> None:
+        self.arrays, self.checksum = arrays, checksum
         layers = [number for number in range(config.layers) if f"layers.{number}.qkv.codes" in arrays]
         try:
             self.first_layer, self.slots = layers[0], len(arrays["mask"])
@@ -77,7 +78,7 @@ class Denoiser:
         `made_for` identifies the trunk that the mask rows belong to.
         """
         arrays = map_made_for(folder / DENOISER, made_for)
-        return None if arrays is None else cls(arrays, config)
+        return None if arrays is None else cls(arrays, config, sha256_of(folder / DENOISER))
 
     def choices(self, denoised: Denoised, rows: slice, before: int) -> "list[Choice]":
         """Return the likeliest text of a block after the token `before`.

@@ -19,6 +19,7 @@ RoPE if they are written as they are here.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,31 +31,36 @@ from openvino import opset15 as op
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.denoiser import Denoiser
 
+OPERATIONS, WEIGHTS = "graph.xml", "graph.bin"  # the files of a kept graph
 BLOCKS = "likeliest_of_blocks"
+KERNELS = 96  # of each kind that OpenVINO keeps, for sizes of passes; more take hundreds of MB and save no time
 BLOCK = 128  # tokens of the vocabulary in a block; the largest values of the blocks lead to the likeliest tokens
 UNSEEN = np.finfo(np.float32).min / 2  # twice this is still finite
 Arrays = Mapping[str, NDArray[Any]]
 
 
 def build_graph(config: TrunkConfig, arrays: Arrays, denoiser: Denoiser | None = None) -> ov.Model:
-    """Return the network with the arrays of `prepared`, which must outlive its compilation."""
+    """Return the network with the arrays of `prepared`."""
     return _Builder(config, arrays, denoiser).model()
 
 
-def compile_graph(model: ov.Model, threads: int) -> ov.CompiledModel:
-    """Compile the graph for this machine's CPU."""
-    options = {
+def compile_graph(graph: ov.Model | Path, width: int, threads: int) -> ov.CompiledModel:
+    """Compile a graph, or the folder of a kept one, for this machine's CPU. Raises RuntimeError.
+
+    `width` is the size of a row, so that each row is rounded with a single scale.
+    """
+    options: dict[str, Any] = {
         "INFERENCE_NUM_THREADS": threads,
         "PERFORMANCE_HINT": "LATENCY",
         "INFERENCE_PRECISION_HINT": "f32",
-        "DYNAMIC_QUANTIZATION_GROUP_SIZE": _width(model),
+        "DYNAMIC_QUANTIZATION_GROUP_SIZE": width,
+        "CPU_RUNTIME_CACHE_CAPACITY": KERNELS,
     }
-    return ov.Core().compile_model(model, "CPU", options)
-
-
-def _width(model: ov.Model) -> int:
-    """Return the size of a row, so that each row is rounded with a single scale."""
-    return int(model.get_rt_info(["width"]).astype(int))
+    if isinstance(graph, Path):
+        # OpenVINO keeps what it compiles beside the graph, without another copy of the weights.
+        options |= {"CACHE_DIR": str(graph), "CACHE_MODE": "OPTIMIZE_SIZE"}
+        return ov.Core().compile_model(graph / OPERATIONS, "CPU", options)
+    return ov.Core().compile_model(graph, "CPU", options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +108,7 @@ class _Builder:
         self._predict("logprobs", self._product(states, self.arrays, name), self.config.vocabulary)
         if self.denoiser is not None:
             self._denoise(self.denoiser, self._norm(masks, self._vector("norm")), name)
-        model = ov.Model(self.outputs, self.inputs, "trunk")
-        model.set_rt_info(self.config.dim, ["width"])
-        return model
+        return ov.Model(self.outputs, self.inputs, "trunk")
 
     def _new_sight(self, suffix: str) -> "_Sight":
         """Return the inputs that say where rows are and what they see."""

@@ -1,8 +1,9 @@
-"""Weights as the compiled graph reads them, prepared once and mapped from the user's cache afterwards.
+"""Weights as they are computed with, prepared once and kept in the user's cache.
 
 The adapter is merged in, inputs are smoothed, and every matrix is int8 with one scale for each row. A file's name has
 the model's name, a hash of what it was made from, and the checksum of its contents. So a file of another version or
-adapter is not used, and a damaged one is made again. Models do not disturb each other's files.
+adapter is not used, and a damaged one is made again. Models do not disturb each other's files. Where OpenVINO computes,
+the folder of `graph_files` takes the place of a model's file.
 
     layers.{i}.{qkv,out,gate_up,down}.{codes,scales}    int8 [N, K], float16 [N, 1]
     layers.{i}.{bias,attention_norm,mlp_norm}, norm     float32
@@ -12,12 +13,12 @@ adapter is not used, and a damaged one is made again. Models do not disturb each
 
 import hashlib
 import os
+import shutil
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from threading import get_ident
 from time import time
@@ -26,6 +27,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from infill_engine.errors import ModelDamagedError
+from infill_engine.models.checkpoint.folder import CHECKSUMS, sha256_of
 from infill_engine.models.runtime.devices import physical_cores
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.files.formats import pack_blocks
@@ -36,6 +39,7 @@ from infill_engine.models.trunk.sources import Source
 
 VERSION = 1  # of the contents
 SUFFIX = ".safetensors"
+GRAPH = ".graph"  # the suffix of a folder with a graph
 ABANDONED_SECONDS = 3600  # after which an unfinished file is deleted
 MATRICES = ("qkv", "out", "gate_up", "down")
 Report = Callable[[str, float], None]  # the current task, and the share of it that is done
@@ -53,7 +57,7 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A file in the cache, and the name of its model."""
+    """A file or a folder in the cache, and the name of its model."""
 
     model: str
     path: Path
@@ -63,47 +67,67 @@ class Kept:
 def load_prepared(source: Source, cache: Path, report: Report) -> Prepared:
     """Return the prepared weights of a model. Raises ModelDamagedError.
 
-    They come from the folder `cache`, or are made and kept there, which takes seconds to minutes.
+    They come from the folder `cache`, or are made and kept there, which takes seconds to minutes. Damaged ones are made
+    again.
     """
-    return find_prepared(source, cache) or prepare(source, cache, report)
-
-
-def find_prepared(source: Source, cache: Path) -> Prepared | None:
-    """Return the weights that an earlier start has kept, if they are intact; damaged ones are deleted."""
-    path = _intact(cache, f"{source.name}-{_recipe(source)}")
-    return Prepared(source.config, map_shard(path)) if path else None
-
-
-def prepare(source: Source, cache: Path, report: Report) -> Prepared:
-    """Prepare the weights, and keep them in the folder `cache`. Raises ModelDamagedError."""
+    path = _intact(cache, f"{source.name}-{recipe_of(source)}")
+    if path is not None:
+        return Prepared(source.config, map_shard(path))
     merged = source.open()
     try:
-        return Prepared(source.config, map_shard(_keep(cache, source.name, _recipe(source), merged, report)))
+        return Prepared(source.config, map_shard(_keep(cache, source.name, recipe_of(source), merged, report)))
     except OSError as error:
         note = f"The prepared model cannot be kept in {cache} ({error.strerror}), so every start takes longer."
         arrays = {name: array for part in _prepare(merged, report) for name, array in part.items()}
         return Prepared(source.config, arrays, note)
 
 
-def kept_files(cache: Path) -> list[Kept]:
-    """Return the prepared models in the cache, by name."""
-    found = (Kept(path.stem.rsplit("-", 2)[0], path, path.stat().st_size) for path in cache.glob(f"*-*-*{SUFFIX}"))
-    return sorted(found, key=lambda kept: kept.path)
-
-
-def _recipe(source: Source) -> str:
+def recipe_of(source: Source) -> str:
     """Return a hash of what the weights are made from."""
     return hashlib.sha256(f"{VERSION} {source.made_from()}".encode()).hexdigest()[:24]
+
+
+def kept_files(cache: Path) -> list[Kept]:
+    """Return the prepared models in the cache, by name."""
+    paths = sorted(path for path in cache.glob("*-*-*") if _is_finished(path))
+    return [Kept(_model_of(path), path, sum(file.stat().st_size for file in _files_of(path))) for path in paths]
+
+
+def delete(path: Path) -> None:
+    """Delete what is kept of a model. Raises OSError."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
+def replace_others(cache: Path, path: Path) -> None:
+    """Delete what else is kept of a model, and what was never finished."""
+    for other in cache.iterdir():
+        with suppress(OSError):  # on Windows, another process may have mapped it
+            finished = _is_finished(other)
+            abandoned = not finished and time() - other.stat().st_mtime > ABANDONED_SECONDS
+            if abandoned or (finished and other != path and _model_of(other) == _model_of(path)):
+                delete(other)
+
+
+def _is_finished(path: Path) -> bool:
+    return path.suffix == SUFFIX or (path.suffix == GRAPH and (path / CHECKSUMS).is_file())
+
+
+def _model_of(path: Path) -> str:
+    return path.stem.rsplit("-", 2)[0]
+
+
+def _files_of(path: Path) -> list[Path]:
+    return list(path.iterdir()) if path.is_dir() else [path]
 
 
 def _intact(cache: Path, start: str) -> Path | None:
     """Return the file whose name begins with `start`, if there is one; a damaged one is deleted."""
     for path in cache.glob(f"{start}-*{SUFFIX}"):
-        with suppress(OSError, ValueError):  # an empty file cannot be mapped
-            # One call hashes all of it without the interpreter's lock, for which every chunk would have to wait.
-            with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
-                digest = hashlib.sha256(data).hexdigest()
-            if path.stem == f"{start}-{digest}":
+        with suppress(OSError, ModelDamagedError):
+            if path.stem == f"{start}-{sha256_of(path)}":
                 return path
             path.unlink()
     return None
@@ -120,11 +144,7 @@ def _keep(cache: Path, name: str, recipe: str, merged: MergedWeights, report: Re
     finally:
         for each in cache.glob(f"{unfinished.name}*"):
             each.unlink()
-    for other in cache.iterdir():
-        with suppress(OSError):  # on Windows, another process may have mapped it
-            abandoned = other.suffix != SUFFIX and time() - other.stat().st_mtime > ABANDONED_SECONDS
-            if abandoned or (other != path and other.suffix == SUFFIX and other.stem.rsplit("-", 2)[0] == name):
-                other.unlink()
+    replace_others(cache, path)
     return path
 
 

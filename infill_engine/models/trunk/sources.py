@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -92,6 +93,10 @@ class ShardsSource:
 
     def made_from(self) -> str:
         """See `Source`."""
+        return self._made_from
+
+    @cached_property
+    def _made_from(self) -> str:
         files = [path for path in (self.trained / ADAPTER, self.folder / IMPORTANCE) if path.is_file()]
         return json.dumps([read_checksums(self.folder), [sha256_of(path) for path in files]], sort_keys=True)
 

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
-from typing import TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 from infill_engine.errors import InputError, ModelDamagedError, ModelError, ModelTooLargeError
 from infill_engine.models.checkpoint.user_data import prepared_folder
@@ -14,11 +16,16 @@ from infill_engine.models.trunk.backends.interface import Backend
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.denoiser import Denoiser
 from infill_engine.models.trunk.model import CACHES, TrunkModel
-from infill_engine.models.trunk.prepared import Prepared, find_prepared, prepare
+from infill_engine.models.trunk.prepared import Prepared, delete, load_prepared
 from infill_engine.models.trunk.slots import SLOTS
 from infill_engine.models.trunk.smoothing import Smoothing
 from infill_engine.models.trunk.sources import Source
 from infill_engine.settings import AUTO, ModelSettings
+
+if TYPE_CHECKING:
+    import openvino as ov
+
+    from infill_engine.models.trunk.backends.openvino_backend import OpenVinoBackend
 
 Report = Callable[[str, float], None]  # the current task, and the share of it that is done
 INT8 = "int8"
@@ -34,24 +41,22 @@ def load_trunk(source: Source, device: str, settings: ModelSettings, report: Rep
     needs torch.
     """
     in_int8 = device == "cpu" and settings.dtype in (AUTO, INT8)
-    # Hashing and compiling do not hold the interpreter's lock, so they run beside Python code.
+    if source.name != TRUNK:  # the default model is small, and one moment's free memory would decide for the day
+        require_memory(source, device, settings)
+    denoiser, note = _unless_damaged(source.denoiser, "The model writes from left to right")
+    # Hashing, compiling and computing do not hold the interpreter's lock, so they run beside Python code.
     with ThreadPoolExecutor(2) as beside:
-        if in_int8:
-            beside.submit(find_openvino)
-            found = beside.submit(find_prepared, source, prepared_folder())
+        kept = beside.submit(_kept_backend, source, denoiser) if in_int8 and find_openvino() else None
         vocabulary = source.vocabulary()  # first: preparing the weights may take a while
         beside.submit(vocabulary.build_tables)
-        if source.name != TRUNK:  # the default model is small, and one moment's free memory would decide for the day
-            require_memory(source, device, settings)
-        denoiser, note = _unless_damaged(source.denoiser, "The model writes from left to right")
         soft_prompt, other_note = _unless_damaged(source.soft_prompt, "The model proposes worse next edits")
-        note = " ".join(filter(None, (note, other_note)))
-        if in_int8:
-            prepared = found.result() or prepare(source, prepared_folder(), report)
+        backend = kept.result() if kept is not None else None
+        if backend is None and in_int8:
+            prepared = load_prepared(source, prepared_folder(), report)
             report("compiling the model", 0.9)
-            backend, note = _int8_backend(prepared, denoiser), " ".join(filter(None, (prepared.note, note)))
-            return TrunkModel(backend, vocabulary, note, soft_prompt)
-    return TrunkModel(_float_backend(source, denoiser, device, settings, report), vocabulary, note, soft_prompt)
+            backend, other_note = _int8_backend(prepared, source, denoiser), f"{prepared.note} {other_note}".strip()
+    backend = backend or _float_backend(source, denoiser, device, settings, report)
+    return TrunkModel(backend, vocabulary, f"{note} {other_note}".strip(), soft_prompt)
 
 
 def _unless_damaged(load: Callable[[], T | None], otherwise: str) -> tuple[T | None, str]:
@@ -92,32 +97,85 @@ def find_openvino() -> bool:
     return True
 
 
-def _int8_backend(prepared: Prepared, denoiser: Denoiser | None) -> Backend:
+def _kept_backend(source: Source, denoiser: Denoiser | None) -> Backend | None:
+    """Return OpenVINO's backend with the graph that an earlier start has kept.
+
+    None if there is none; one that is damaged, or that torch computes faster, is deleted.
+    """
+    from infill_engine.models.trunk.graph_files import find_graph, is_intact
+
+    folder = find_graph(source, denoiser, prepared_folder())
+    if folder is None:
+        return None
+    backend = None
+    with ThreadPoolExecutor(1) as beside:
+        intact = beside.submit(is_intact, folder)
+        with suppress(RuntimeError):  # what OpenVINO raises
+            backend = _openvino_backend(source.config, folder, denoiser)
+    if backend is not None and intact.result():
+        return backend
+    _try_to_delete(folder)
+    return None
+
+
+def _int8_backend(prepared: Prepared, source: Source, denoiser: Denoiser | None) -> Backend:
     """Return the fastest backend here: torch where OpenVINO cannot be used, or has no fast int8 products.
 
     Without torch, OpenVINO computes as well as it can. Raises ModelError if neither can.
     """
-    slow, note = None, "OpenVINO is not installed (`pip install openvino`)"
+    note = "OpenVINO is not installed (`pip install openvino`)"
     if find_openvino():
-        from infill_engine.models.trunk.backends.openvino_backend import OpenVinoBackend
-
+        note = "OpenVINO is slower on this processor"
         try:
-            backend = OpenVinoBackend(prepared, wanted_threads() or physical_cores(), denoiser)
-            if backend.is_fast():
+            if (backend := _new_backend(prepared, source, denoiser)) is not None:
                 return backend
-            slow, note = backend, "OpenVINO is slower on this processor"
         except RuntimeError:  # what OpenVINO raises
             note = "OpenVINO does not know this processor"
     if has_torch():
         from infill_engine.models.trunk.torch_loading import int8_backend
 
         return int8_backend(prepared, note, denoiser)
-    if slow is None:
-        raise ModelError(
-            f"{note}, and torch, which would compute the model in its place, is not installed: run {installing(TORCH)}."
-        )
-    slow.profile += f"; slow on this processor: try {installing(MLX if on_apple_silicon() else TORCH)}"
-    return slow
+    raise ModelError(
+        f"{note}, and torch, which would compute the model in its place, is not installed: run {installing(TORCH)}."
+    )
+
+
+def _new_backend(prepared: Prepared, source: Source, denoiser: Denoiser | None) -> Backend | None:
+    """Return OpenVINO's backend, and keep its graph; None if torch computes faster. Raises RuntimeError."""
+    from infill_engine.models.trunk.graph import build_graph
+    from infill_engine.models.trunk.graph_files import finish_graph, write_graph
+
+    graph, backend = build_graph(prepared.config, prepared.arrays, denoiser), None
+    if has_torch() and _openvino_backend(prepared.config, graph, denoiser) is None:
+        return None  # before the weights are written once more
+    folder = None if prepared.note else write_graph(graph, source, denoiser, prepared_folder())
+    try:
+        backend = _openvino_backend(prepared.config, folder or graph, denoiser)
+    finally:
+        if folder is not None and backend is not None:
+            finish_graph(folder)
+        elif folder is not None:
+            _try_to_delete(folder)
+    return backend
+
+
+def _openvino_backend(
+    config: TrunkConfig, graph: "ov.Model | Path", denoiser: Denoiser | None
+) -> "OpenVinoBackend | None":
+    """Return OpenVINO's backend unless torch computes faster; its profile says if it is slow. Raises RuntimeError."""
+    from infill_engine.models.trunk.backends.openvino_backend import OpenVinoBackend
+
+    backend = OpenVinoBackend(config, graph, wanted_threads() or physical_cores(), denoiser)
+    if not backend.is_fast():
+        if has_torch():
+            return None
+        backend.profile += f"; slow on this processor: try {installing(MLX if on_apple_silicon() else TORCH)}"
+    return backend
+
+
+def _try_to_delete(folder: Path) -> None:
+    with suppress(OSError):  # on Windows, it is mapped
+        delete(folder)
 
 
 def _float_backend(

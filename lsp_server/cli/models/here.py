@@ -15,7 +15,7 @@ from infill_engine.errors import InputError, ModelError
 from infill_engine.models.checkpoint.user_data import prepared_folder
 from infill_engine.models.registry import TRUNK
 from infill_engine.models.trunk.config import TrunkConfig
-from infill_engine.models.trunk.prepared import Kept, kept_files
+from infill_engine.models.trunk.prepared import Kept, delete, kept_files
 from infill_engine.models.trunk.published_sizes import ROWS, Expected, expected
 from infill_engine.serving.starting import load_local
 from lsp_server.cli.terminal import console_of, say
@@ -90,7 +90,7 @@ def forget(options: argparse.Namespace) -> int:
         raise InputError(f"nothing is prepared for {options.name}; prepared models: {names}")
     for kept in chosen:
         try:
-            kept.path.unlink()
+            delete(kept.path)
         except OSError as error:
             raise InputError(f"{kept.path} cannot be deleted ({error.strerror}); stop the engine first") from error
     freed = sum(kept.size for kept in chosen)

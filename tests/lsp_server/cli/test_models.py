@@ -79,11 +79,14 @@ def test_a_prepared_model_is_listed_and_forgotten(
     capsys: Said, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv(STATE_DIR, str(tmp_path))
-    (tmp_path / "prepared").mkdir()
-    for name in ("trunk", "coder-1.5b-12ab34"):
-        (tmp_path / "prepared" / f"{name}-0123-4567.safetensors").write_bytes(b"x" * 20)
+    graph = tmp_path / "prepared" / "coder-1.5b-12ab34-0123-4567.graph"
+    graph.mkdir(parents=True)
+    (graph / "graph.bin").write_bytes(b"x" * 18)
+    (graph / "checksums.json").write_text("{}")
+    (tmp_path / "prepared" / "trunk-0123-4567.safetensors").write_bytes(b"x" * 20)
     assert [kept["model"] for kept in as_json(capsys, "list")["prepared"]] == ["coder-1.5b-12ab34", "trunk"]
     assert as_json(capsys, "forget", "coder-1.5b-12ab34")["bytes"] == 20
+    assert not graph.exists()
     assert main(["models", "forget", "coder-1.5b-12ab34"]) == 2
     assert "prepared models: trunk" in capsys.readouterr().err
 

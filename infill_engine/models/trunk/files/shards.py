@@ -6,7 +6,6 @@ wider types first, then by name, with the header padded to eight bytes.
 
 import hashlib
 import json
-import mmap
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
@@ -94,23 +93,6 @@ def recipe_of(path: Path) -> str:
             return str((file.metadata() or {}).get(RECIPE, ""))
     except (SafetensorError, OSError) as error:
         raise ModelDamagedError(f"{path} cannot be read ({error})") from error
-
-
-def forget_mapped(arrays: Arrays) -> None:
-    """Release the memory of a file that `map_shard` mapped. Later reads come from the file again."""
-    if not hasattr(mmap.mmap, "madvise"):  # on Windows
-        return
-    mapped = {id(base): base for array in arrays.values() if isinstance(base := _base(array), mmap.mmap)}
-    for base in mapped.values():
-        base.madvise(mmap.MADV_DONTNEED)
-
-
-def _base(array: NDArray[Any]) -> object:
-    """Return the object that owns an array's memory."""
-    found: object = array
-    while isinstance(found, np.ndarray | memoryview):
-        found = found.base if isinstance(found, np.ndarray) else found.obj
-    return found
 
 
 def write_text(path: Path, text: str) -> None:

@@ -19,7 +19,7 @@ from infill_engine.models.trunk.backends.products import fastest_kernel
 from infill_engine.models.trunk.backends.torch_backend import TorchBackend
 from infill_engine.models.trunk.files.convert import convert
 from infill_engine.models.trunk.files.weights import TrunkWeights
-from infill_engine.models.trunk.graph import BLOCK
+from infill_engine.models.trunk.graph import BLOCK, build_graph
 from infill_engine.models.trunk.merged import MergedWeights
 from infill_engine.models.trunk.prepared import Prepared, load_prepared
 from infill_engine.models.trunk.prompt import Prompt
@@ -67,7 +67,8 @@ def prepared(weights: TrunkWeights, adapter: Adapter) -> Prepared:
 
 
 def openvino(weights: TrunkWeights, adapter: Adapter) -> OpenVinoBackend:
-    return OpenVinoBackend(prepared(weights, adapter), 2)
+    read = prepared(weights, adapter)
+    return OpenVinoBackend(read.config, build_graph(read.config, read.arrays), 2)
 
 
 def torch_int8(kernel: type[Kernel]) -> Callable[[TrunkWeights, Adapter], TorchBackend]:

@@ -19,6 +19,7 @@ from infill_engine.models.trunk.backends.torch_blocks import TorchBlocks
 from infill_engine.models.trunk.denoiser import DENOISER, Denoised, Denoiser
 from infill_engine.models.trunk.files.convert import convert
 from infill_engine.models.trunk.files.shards import map_shard, write_shard
+from infill_engine.models.trunk.graph import build_graph
 from infill_engine.models.trunk.prepared import load_prepared
 from infill_engine.models.trunk.slots import NO_BLOCKS, SLOTS, Blocks, Rows
 from infill_engine.models.trunk.sources import ShardsSource
@@ -69,7 +70,8 @@ def floats(source, denoiser):
 
 
 def openvino(source, denoiser):
-    return OpenVinoBackend(load_prepared(source, source.trained.with_name("cache"), silent), 2, denoiser)
+    prepared = load_prepared(source, source.trained.with_name("cache"), silent)
+    return OpenVinoBackend(prepared.config, build_graph(prepared.config, prepared.arrays, denoiser), 2, denoiser)
 
 
 def torch_int8(source, denoiser):

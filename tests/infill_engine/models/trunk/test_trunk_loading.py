@@ -25,9 +25,15 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ShardsSource:
     return ShardsSource(tmp_path / "trunk", tmp_path / "trunk")
 
 
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(module, "prepared_folder", lambda: tmp_path / "cache")
+    return tmp_path / "cache"
+
+
 @pytest.fixture
-def prepared(source: ShardsSource, tmp_path: Path) -> Prepared:
-    return load_prepared(source, tmp_path / "cache", silent)
+def prepared(source: ShardsSource, cache: Path) -> Prepared:
+    return load_prepared(source, cache, silent)
 
 
 @pytest.fixture
@@ -35,51 +41,59 @@ def without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
 
 
-def test_openvino_computes_where_it_is_fast(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_openvino_computes_where_it_is_fast(
+    prepared: Prepared, source: ShardsSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(OpenVinoBackend, "is_fast", lambda _backend: True)
-    assert isinstance(module._int8_backend(prepared, None), OpenVinoBackend)
+    assert isinstance(module._int8_backend(prepared, source, None), OpenVinoBackend)
 
 
-def test_it_is_not_installed(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_not_installed(prepared: Prepared, source: ShardsSource, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "find_openvino", lambda: False)
-    backend = module._int8_backend(prepared, None)
+    backend = module._int8_backend(prepared, source, None)
     assert isinstance(backend, TorchBackend)
     assert "pip install openvino" in backend.profile
 
 
-def test_it_has_no_fast_int8_products_here(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_has_no_fast_int8_products_here(
+    prepared: Prepared, source: ShardsSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(OpenVinoBackend, "is_fast", lambda _backend: False)
-    backend = module._int8_backend(prepared, None)
+    backend = module._int8_backend(prepared, source, None)
     assert isinstance(backend, TorchBackend)
     assert "slower on this processor" in backend.profile
 
 
-def test_it_does_not_know_the_processor(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_does_not_know_the_processor(
+    prepared: Prepared, source: ShardsSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(_backend: OpenVinoBackend) -> bool:
         raise RuntimeError("could not create a primitive descriptor")
 
     monkeypatch.setattr(OpenVinoBackend, "is_fast", fail)
-    assert "does not know this processor" in module._int8_backend(prepared, None).profile
+    assert "does not know this processor" in module._int8_backend(prepared, source, None).profile
 
 
 @pytest.mark.usefixtures("without_torch")
 def test_without_torch_openvino_computes_even_if_it_is_slow(
-    prepared: Prepared, monkeypatch: pytest.MonkeyPatch
+    prepared: Prepared, source: ShardsSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(OpenVinoBackend, "is_fast", lambda _backend: False)
-    backend = module._int8_backend(prepared, None)
+    backend = module._int8_backend(prepared, source, None)
     assert isinstance(backend, OpenVinoBackend)
     assert "slow on this processor: try" in backend.profile
     assert "infill-ls[torch]" in backend.profile
     monkeypatch.setattr(module, "on_apple_silicon", lambda: True)
-    assert "infill-ls[mlx]" in module._int8_backend(prepared, None).profile
+    assert "infill-ls[mlx]" in module._int8_backend(prepared, source, None).profile
 
 
 @pytest.mark.usefixtures("without_torch")
-def test_without_torch_and_openvino_nothing_computes(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_torch_and_openvino_nothing_computes(
+    prepared: Prepared, source: ShardsSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "find_openvino", lambda: False)
     with pytest.raises(ModelError, match=r"pip install openvino.*infill-ls\[torch\]"):
-        module._int8_backend(prepared, None)
+        module._int8_backend(prepared, source, None)
 
 
 @pytest.mark.usefixtures("without_torch")
