@@ -1,6 +1,6 @@
 """Sends requests to the worker and receives its messages. Equal requests for one document share one answer.
 
-Invariant: every `ask` returns by its deadline, whatever the worker does.
+Invariant: every `ask` returns in time for a reply by its deadline, whatever the worker does.
 """
 
 import asyncio
@@ -35,7 +35,8 @@ from lsp_server.engine.requests import EngineRequest, OnLate, OnPreview, Request
 from lsp_server.engine.supervisor import WorkerProcess
 from lsp_server.settings.schema import EngineChoice
 
-WAY_BACK_SECONDS = 0.004  # subtracted from the worker's deadline for the frame and our reply
+REPLY_SECONDS = 0.002  # before a reply is due, for making and sending it: no longer waiting for the worker
+FRAME_SECONDS = 0.004  # before that, for the frame of the answer: the worker no longer computes
 
 News = TypeVar("News")
 log = logging.getLogger(__name__)
@@ -90,11 +91,12 @@ class EngineClient:
         on_preview: OnPreview | None = None,
         on_late: OnLate | None = None,
     ) -> Answer:
-        """Return the answer to a request by `due` (seconds of `deadline.now`).
+        """Return the answer to a request in time for a reply by `due` (seconds of `deadline.now`).
 
         Joins an equal request that is pending or was just answered; supersedes any other request for the same document.
         `on_preview` receives the canvas after every remaining step, `on_late` what is found after the answer.
         """
+        waits_until = due - REPLY_SECONDS
         pending = self._join_or_send(document, request, due)
         if pending is None:
             return self._no_answer()
@@ -106,21 +108,21 @@ class EngineClient:
         if on_preview is not None:
             self._request_previews(pending, on_preview)
         try:
-            return await self._answer_by(due, pending)
+            return await self._answer_by(waits_until, pending)
         finally:
             pending.waiting -= 1
             if on_preview is not None:
                 pending.on_preview.remove(on_preview)
-            if not pending.waiting and (on_late is None or now() < due):  # what comes later may still be shown
+            if not pending.waiting and (on_late is None or now() < waits_until):  # what comes later may still be shown
                 self._withdraw(pending, Reason.CANCELLED)
 
     async def ask_in_background(self, document: str, request: InfillRequest, due: float) -> Answer:
-        """Return the answer to a request that gives way to those of `ask`, by `due`."""
+        """Return the answer to a request that gives way to those of `ask`, in time for a reply by `due`."""
         pending = self._request(document, request, due, background=True)
         if pending is None:
             return self._no_answer()
         try:
-            return await self._answer_by(due, pending)
+            return await self._answer_by(due - REPLY_SECONDS, pending)
         finally:
             self._withdraw(pending, Reason.CANCELLED)
             self.requests.remove(pending)
@@ -175,7 +177,8 @@ class EngineClient:
             return None
         number, answer = next(self._ids), asyncio.get_running_loop().create_future()
         late = number if self.takes_late and not background else 0
-        message = Infill(number, document, request, due - WAY_BACK_SECONDS, background, speculative, late)
+        expires_at = due - REPLY_SECONDS - FRAME_SECONDS
+        message = Infill(number, document, request, expires_at, background, speculative, late)
         link = self.worker.link
         if link is None or not link.send(message):
             return None

@@ -16,7 +16,6 @@ from lsp_server.suggestions.prefetch import Prefetcher
 from lsp_server.suggestions.request_builder import RequestBuilder
 from lsp_server.usage.counters import UsageCounters
 
-REPLY_SECONDS = 0.002  # reserved for turning the answer into a reply
 OVERTAKEN = (Reason.SUPERSEDED, Reason.CANCELLED)  # answered with null, so that the client keeps what it shows
 
 log = logging.getLogger(__name__)
@@ -115,7 +114,7 @@ class Completions:
         self.prefetch.requested(snapshot)
         edited, place = insertion.applied()
         request = requests.completion(edited, place, asked.least)
-        due = asked.arrived + workspace.settings.budget_ms / 1000 - REPLY_SECONDS
+        due = asked.arrived + workspace.settings.budget_ms / 1000
         listeners = (asked.on_preview, asked.on_late)
         answer = await answer_by(requests.engine, snapshot.uri, request, due, *listeners, unsure=asked.unsure)
         if not workspace.documents.is_newest(snapshot):
