@@ -24,7 +24,7 @@ from infill_engine.errors import WorkerError
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import Answer, Eagerness, InfillRequest, Level, ProjectText, Source
 
-PROTOCOL = 10  # of a shared engine and its clients; part of the name of its socket
+PROTOCOL = 11  # of a shared engine and its clients; part of the name of its socket
 MAX_FRAME_BYTES = 8 * 1024 * 1024
 MOST_CANDIDATES, MOST_HOLES, MOST_DRAFTS, MOST_EDITS = 64, 1024, 1024, 64  # of one request
 _LENGTH = struct.Struct(">I")
@@ -112,10 +112,9 @@ class Hello(_Message, frozen=True, tag="hello"):
 
 
 class Welcome(_Message, frozen=True, tag="welcome"):
-    """The answer to `Hello`. `budget_ms` is the budget that the engine was started with."""
+    """The answer to `Hello`."""
 
     pid: Number
-    budget_ms: float
 
 
 class Measure(_Message, frozen=True, tag="measure"):
@@ -157,8 +156,8 @@ class Measured(_Message, frozen=True, tag="measured"):
 class Status(_Message, frozen=True, tag="status"):
     """`fraction` is the share of the load that is done, 0 to 1.
 
-    Once ready, `model` and `device` are the engine's own names, `window` is how much text it wants, and `levels` say
-    what each level of eagerness costs.
+    Once ready, `model` and `device` are the engine's own names, `window` is how much text it wants, `levels` say what
+    each level of eagerness costs, and `budget_ms` is the usual time limit that the model was chosen for.
     """
 
     state: State
@@ -168,6 +167,7 @@ class Status(_Message, frozen=True, tag="status"):
     device: str = ""
     window: WindowSettings = USUAL_WINDOW
     levels: dict[Eagerness, Level] = {}
+    budget_ms: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,11 +150,20 @@ class SharedEngine:
             else:
                 if isinstance(message, Status):
                     if message.state is not State.LOADING or message.state is not self.status.state:
-                        self.log(message.state, model=message.model, device=message.device, detail=message.detail)
+                        self._log_status(message)
                     self.status = message
                 receivers = list(self._clients.values())
             for send in receivers:
                 send(message)
+
+    def _log_status(self, status: Status) -> None:
+        self.log(
+            status.state,
+            model=status.model,
+            device=status.device,
+            budget_ms=status.budget_ms,
+            detail=status.detail,
+        )
 
     def _count(self, message: Answered | Failure, task: Task) -> None:
         ms = round(1000 * (self.clock() - task.arrived), 2)

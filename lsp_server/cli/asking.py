@@ -64,7 +64,7 @@ def load_engine_for(options: argparse.Namespace) -> "Engine":
     settings = EngineSettings(model=ModelSettings(dtype=options.precision), budget_ms=options.budget_ms)
     if is_remote(model):
         print(disclosure(read_address(model)), file=sys.stderr)
-        return load_remote(model, options.api_key_variable)
+        return load_remote(model, options.api_key_variable, settings)
     with say(f"loading the model {options.model}"):
         return load_local(model, options.device, settings)
 

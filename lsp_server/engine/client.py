@@ -251,10 +251,9 @@ class EngineClient:
 
     def _with_budget(self, status: Status) -> Status:
         """Say in a status if a shared engine was started with another budget than this client's."""
-        budget_ms = self.worker.budget_ms
-        if status.state is not State.READY or budget_ms is None or budget_ms == self.choice.usual_budget_ms:
+        if status.state is not State.READY or not self.shared or status.budget_ms == self.choice.usual_budget_ms:
             return status
-        said = f"shared; chosen for the budget of the first window, {budget_ms:.0f} ms"
+        said = f"shared; chosen for the budget of the first window, {status.budget_ms:.0f} ms"
         return structs.replace(status, detail="; ".join(filter(None, (status.detail, said))))
 
     def _resolve(self, request_id: int, answer: Answer) -> None:

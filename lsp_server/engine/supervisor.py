@@ -76,11 +76,6 @@ class WorkerProcess:
         return None if self.link is None else self.link.pid
 
     @property
-    def budget_ms(self) -> float | None:
-        """The budget that a shared engine was started with, which may not be the one that was asked for."""
-        return None if self.link is None else self.link.budget_ms
-
-    @property
     def running(self) -> bool:
         """Whether a worker runs or is about to start."""
         return self._supervision is not None and not self._supervision.done()

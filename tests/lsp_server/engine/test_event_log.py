@@ -43,7 +43,7 @@ class Repeating(ToyEngine):
 parser = argparse.ArgumentParser()
 add_socket(parser)
 options = parser.parse_args()
-serve_socket(lambda _: Repeating(), options.socket, options.idle_seconds, 150.0, log_folder=options.log)
+serve_socket(lambda _: Repeating(), options.socket, options.idle_seconds, log_folder=options.log)
 """
 
 
