@@ -51,7 +51,7 @@ class Infill(_Message, frozen=True, tag="infill"):
 
     One in the `background` gives way to all others: it waits while they run, and starts again after it was
     interrupted. It replaces none, and none replaces it. A `speculative` one has not been asked for yet: see `Promote`.
-    `late` is the number for its `Late` answers; 0 if it wants none.
+    Its client is sent `Late` answers if it wants them `late`.
     """
 
     id: Number
@@ -60,7 +60,7 @@ class Infill(_Message, frozen=True, tag="infill"):
     expires_at: float
     background: bool = False
     speculative: bool = False
-    late: Number = 0
+    late: bool = False
 
 
 class Promote(_Message, frozen=True, tag="promote"):
@@ -200,10 +200,9 @@ class Answered(_Message, frozen=True, tag="answer"):
 
 
 class Late(_Message, frozen=True, tag="late"):
-    """What the search for an `Infill` has found since it was answered. `id` is the number that it gave as `late`."""
+    """What the search for the `Infill` with this id has found since it was answered."""
 
     id: Number
-    document: Name
     answer: Answer
 
 

@@ -17,7 +17,7 @@ from infill_engine.serving.duty_cycle import DutyCycle
 from infill_engine.serving.health.health import Health
 from infill_engine.serving.protocol import Answered, IndexProject, Infill, Message, Prefetch
 from infill_engine.serving.shares import Shares
-from infill_engine.types import InfillRequest, Reason
+from infill_engine.types import Reason
 
 IDLE_SECONDS = 0.5  # between two looks at the duty cycle
 MOST_INDEXED = 6  # texts that may wait; an engine keeps no more
@@ -27,17 +27,20 @@ MOST_PREFETCHES = 4  # contexts that may wait to be encoded; more would evict ea
 
 @dataclass(frozen=True, slots=True)
 class ContinueSearch:
-    """Go on with the search for a request that has been answered.
+    """Go on with the search for an infill that has been answered.
 
-    `late` is the client's number for what is found until `wanted_until`; see `Infill`. Until then, an `urgent` search
-    does not wait for the duty cycle: its answer showed nothing.
+    The user may still be shown what is found until `wanted_until`. Until then, an `urgent` search does not wait for the
+    duty cycle: its answer showed nothing.
     """
 
-    document: str
-    request: InfillRequest
-    late: int = 0
-    wanted_until: float = 0.0
-    urgent: bool = False
+    infill: Infill
+    wanted_until: float
+    urgent: bool
+
+    @property
+    def document(self) -> str:
+        """The client's name of the document."""
+        return self.infill.document
 
 
 @dataclass(frozen=True, slots=True)

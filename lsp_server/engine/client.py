@@ -176,7 +176,7 @@ class EngineClient:
         if self.status.state is not State.READY:
             return None
         number, answer = next(self._ids), asyncio.get_running_loop().create_future()
-        late = number if self.takes_late and not background else 0
+        late = self.takes_late and not background
         expires_at = due - REPLY_SECONDS - FRAME_SECONDS
         message = Infill(number, document, request, expires_at, background, speculative, late)
         link = self.worker.link

@@ -28,7 +28,7 @@ async def inline_completion(
     invoked = invoked or bool(told)
     listener = session.late_answers.listener(insertion, params.position, invoked=invoked)
     reply = await session.completions.answer(
-        CompletionRequest(insertion, arrived, invoked, unsure=invoked, late=told is not None, on_late=listener)
+        CompletionRequest(insertion, arrived, invoked, unsure=invoked, told=told is not None, on_late=listener)
     )
     if reply.answer.reason in OVERTAKEN:
         return None

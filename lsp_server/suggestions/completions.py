@@ -54,14 +54,14 @@ class CompletionRequest:
 
     `insertion` is in the current document; None if the document is not open. `arrived` is when the message arrived, in
     seconds of `deadline.now`. `invoked`: the user asked explicitly, so a slow request is shown in the status. `unsure`:
-    also low-confidence candidates. `late`: the client was told to ask again. `least` is the number of candidates.
+    also low-confidence candidates. `told`: the client was told to ask again. `least` is the number of candidates.
     """
 
     insertion: Insertion | None
     arrived: float
     invoked: bool
     unsure: bool
-    late: bool = False
+    told: bool = False
     least: int = 0
     on_preview: OnPreview | None = None
     on_late: OnLate | None = None
@@ -100,7 +100,7 @@ class Completions:
         self.counters.answered(answer.reason, elapsed_ms)
         if insertion is not None and answer.candidates:
             texts = [insertion.lead + candidate.text for candidate in answer.candidates]
-            self.requests.suggestions.shown(*insertion.where, texts, unsure=asked.unsure, late=asked.late)
+            self.requests.suggestions.shown(*insertion.where, texts, unsure=asked.unsure, late=asked.told)
         return Reply(answer, elapsed_ms)
 
     async def _answer(self, asked: CompletionRequest, insertion: Insertion | None) -> Answer:

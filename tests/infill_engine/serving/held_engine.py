@@ -110,7 +110,7 @@ class Bench:
         document: str = "d",
         expires_at: float = FAR,
         background: bool = False,
-        late: int = 0,
+        late: bool = False,
     ) -> None:
         request = InfillRequest(prefix, "")
         self.dispatch.receive(Infill(request_id, document, request, expires_at, background, late=late))
