@@ -283,7 +283,6 @@ class Removal:
 class Answer:
     """The result of a request: candidates, best first, or the reason there are none.
 
-    `removed` are the proposals that are not among the candidates, in the order in which they were removed.
     `show_from` is the minimum confidence of the best candidate for showing them unasked.
     """
 
@@ -297,4 +296,3 @@ class Answer:
     final: bool = True  # a second try would not find more
     show_from: float = 0.0
     user_message: str = ""  # a problem that the user should know about and can fix
-    removed: tuple[Removal, ...] = ()
