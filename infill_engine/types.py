@@ -53,6 +53,9 @@ class Reason(StrEnum):
     WORKER_FAILED = "worker_failed"  # the worker died or could not start
 
 
+OVERTAKEN = (Reason.SUPERSEDED, Reason.CANCELLED)  # nobody waits for the answer any more
+
+
 @dataclass(frozen=True, slots=True)
 class Level:
     """What a level of eagerness means for a model: the minimum confidence of what is shown unasked.

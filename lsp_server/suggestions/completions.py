@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from infill_engine.budget.deadline import now
 from infill_engine.stderr import without_text
-from infill_engine.types import Answer, Candidate, Reason, Source
+from infill_engine.types import OVERTAKEN, Answer, Candidate, Reason, Source
 from lsp_server.documents.snapshots import Change, Snapshot, edited_lines
 from lsp_server.engine.requests import OnLate, OnPreview
 from lsp_server.protocol.positions import Place
@@ -16,7 +16,6 @@ from lsp_server.suggestions.prefetch import Prefetcher
 from lsp_server.suggestions.request_builder import RequestBuilder
 from lsp_server.usage.counters import UsageCounters
 
-OVERTAKEN = (Reason.SUPERSEDED, Reason.CANCELLED)  # answered with null, so that the client keeps what it shows
 
 log = logging.getLogger(__name__)
 
