@@ -103,7 +103,7 @@ def _socket_id(path: Path) -> str:
 
 def _patience(engine: SharedEngine, path: Path, made: str, idle_seconds: float) -> float:
     """Return how many seconds an engine without clients keeps running: none if it failed or its socket is gone."""
-    if engine.status.state is State.FAILED or _socket_id(path) != made:
+    if engine.dispatch.status.state is State.FAILED or _socket_id(path) != made:
         return 0.0
     return idle_seconds if engine.was_joined else max(idle_seconds, FIRST_SECONDS)
 

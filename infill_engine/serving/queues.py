@@ -48,7 +48,6 @@ class CheckHealth:
     """Probe the process: see `health`."""
 
 
-Work = Infill | Prefetch | ContinueSearch | IndexProject | CheckHealth
 Document = tuple[int, str]  # a client and the name that it gave the document
 
 
@@ -61,7 +60,7 @@ class Task:
     is `interrupted`. `pieces` is the rest of an indexing that has begun.
     """
 
-    message: Work
+    message: Infill | Prefetch | ContinueSearch | IndexProject | CheckHealth
     client: int = 0
     arrived: float = 0.0
     withdrawn: bool = False
@@ -189,14 +188,14 @@ class Queues:
 
     def unanswered(self, client: int | None = None, request_id: int | None = None) -> list[Task]:
         """Return the infills that wait or run and have no answer; with a client and a number, only theirs."""
-        works = [*self.waiting.values(), *self.background, *([self.running] if self.running is not None else [])]
+        tasks = [*self.waiting.values(), *self.background, *([self.running] if self.running is not None else [])]
         return [
-            work
-            for work in works
-            if isinstance(work.message, Infill)
-            and not work.withdrawn
-            and client in (None, work.client)
-            and request_id in (None, work.message.id)
+            task
+            for task in tasks
+            if isinstance(task.message, Infill)
+            and not task.withdrawn
+            and client in (None, task.client)
+            and request_id in (None, task.message.id)
         ]
 
     def remove(self, task: Task) -> None:
