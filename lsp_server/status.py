@@ -70,7 +70,7 @@ class StatusReporter:
             self._waiting -= 1
             # If another request replaces this one, keep the state without flicker.
             self._thinking = self._thinking and self._waiting > 0
-        if reason not in OVERTAKEN:  # otherwise it is no silence: a newer request will be answered
+        if reason not in OVERTAKEN:  # a newer request will be answered
             self.last_reason, self.last_elapsed_ms = reason, round(elapsed_ms, 1)
             if not self._off:
                 self._reason = reason

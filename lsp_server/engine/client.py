@@ -42,6 +42,11 @@ News = TypeVar("News")
 log = logging.getLogger(__name__)
 
 
+def reply_by(due: float) -> asyncio.Timeout:
+    """Raise TimeoutError in the block in time for a reply by `due` (seconds of `deadline.now`)."""
+    return asyncio.timeout(max(0.0, due - REPLY_SECONDS - now()))
+
+
 @dataclass(eq=False)
 class EngineClient:
     """Asks the worker and keeps it alive.
@@ -96,7 +101,6 @@ class EngineClient:
         Joins an equal request that is pending or was just answered; supersedes any other request for the same document.
         `on_preview` receives the canvas after every remaining step, `on_late` what is found after the answer.
         """
-        waits_until = due - REPLY_SECONDS
         pending = self._join_or_send(document, request, due)
         if pending is None:
             return self._no_answer()
@@ -108,12 +112,14 @@ class EngineClient:
         if on_preview is not None:
             self._request_previews(pending, on_preview)
         try:
-            return await self._answer_by(waits_until, pending)
+            return await self._answer_by(due, pending)
         finally:
             pending.waiting -= 1
             if on_preview is not None:
                 pending.on_preview.remove(on_preview)
-            if not pending.waiting and (on_late is None or now() < waits_until):  # what comes later may still be shown
+            if not pending.waiting and (
+                on_late is None or now() < due - REPLY_SECONDS
+            ):  # what comes later may still be shown
                 self._withdraw(pending, Reason.CANCELLED)
 
     async def ask_in_background(self, document: str, request: InfillRequest, due: float) -> Answer:
@@ -122,7 +128,7 @@ class EngineClient:
         if pending is None:
             return self._no_answer()
         try:
-            return await self._answer_by(due - REPLY_SECONDS, pending)
+            return await self._answer_by(due, pending)
         finally:
             self._withdraw(pending, Reason.CANCELLED)
             self.requests.remove(pending)
@@ -192,7 +198,8 @@ class EngineClient:
 
     async def _answer_by(self, due: float, pending: EngineRequest) -> Answer:
         try:
-            return await asyncio.wait_for(asyncio.shield(pending.answer), max(0.0, due - now()))
+            async with reply_by(due):
+                return await asyncio.shield(pending.answer)
         except TimeoutError:
             self.worker.missed()
             return Answer(reason=Reason.DEADLINE)

@@ -19,7 +19,7 @@ from infill_engine.text.languages import language_of, related
 from infill_engine.types import Answer, InfillRequest, ProjectText, Reason
 from lsp_server.documents.snapshots import Documents, Snapshot, split_lines
 from lsp_server.engine import model_choice
-from lsp_server.engine.client import EngineClient
+from lsp_server.engine.client import EngineClient, reply_by
 from lsp_server.http.document_language import DocumentLanguages
 from lsp_server.http.question import Question, Reply, estimated_tokens
 from lsp_server.http.rewriting import Retold, retold, with_candidate
@@ -121,7 +121,7 @@ class Completer:
         """Return the region after a next edit, or with a candidate at the cursor, or after a next edit of the model."""
         told, answer, new = retold(question, snapshot.uri, snapshot.language), Answer(), None
         try:
-            async with asyncio.timeout(max(0.0, due - now())):
+            async with reply_by(due):
                 if self.settings.next_edits:
                     new = await told.next_region()
                 if new is None and question.candidates:
@@ -147,7 +147,7 @@ class Completer:
 
     async def _answer(self, question: Question, snapshot: Snapshot, due: float) -> Answer:
         try:
-            async with asyncio.timeout(max(0.0, due - now())):
+            async with reply_by(due):
                 project = await self._project_text(question, snapshot)
                 if not question.candidates:
                     return Answer()

@@ -3,10 +3,9 @@
 import asyncio
 from dataclasses import replace
 
-from infill_engine.budget.deadline import now
 from infill_engine.text.lines import is_one_key
 from infill_engine.types import Answer, InfillRequest, Reason, Source
-from lsp_server.engine.client import REPLY_SECONDS, EngineClient
+from lsp_server.engine.client import EngineClient, reply_by
 from lsp_server.engine.requests import OnLate, OnPreview
 
 
@@ -59,7 +58,7 @@ async def _from_drafts(request: InfillRequest, due: float) -> Answer:
         return Answer()
     # The module is imported here, because a server rarely needs it, and in a thread, because that takes a while.
     try:
-        async with asyncio.timeout(max(0.0, due - REPLY_SECONDS - now())):
+        async with reply_by(due):
             return await asyncio.to_thread(_drafts_alone, request)
     except TimeoutError:
         return Answer()

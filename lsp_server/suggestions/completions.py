@@ -16,7 +16,6 @@ from lsp_server.suggestions.prefetch import Prefetcher
 from lsp_server.suggestions.request_builder import RequestBuilder
 from lsp_server.usage.counters import UsageCounters
 
-
 log = logging.getLogger(__name__)
 
 
