@@ -117,9 +117,8 @@ class EngineClient:
             pending.waiting -= 1
             if on_preview is not None:
                 pending.on_preview.remove(on_preview)
-            if not pending.waiting and (
-                on_late is None or now() < due - REPLY_SECONDS
-            ):  # what comes later may still be shown
+            may_show_late = on_late is not None and now() >= due - REPLY_SECONDS
+            if not pending.waiting and not may_show_late:
                 self._withdraw(pending, Reason.CANCELLED)
 
     async def ask_in_background(self, document: str, request: InfillRequest, due: float) -> Answer:

@@ -31,9 +31,9 @@ from infill_engine.serving.runtime_files import package_version
 from infill_engine.stderr import without_text
 from infill_engine.types import Answer, Reason
 from lsp_server.core_files import write_no_core_files
+from lsp_server.engine.client import reply_by
 from lsp_server.http.access import Access
 from lsp_server.http.application import application
-from lsp_server.engine.client import reply_by
 from lsp_server.http.completing import Completer, due_of
 from lsp_server.http.question import Question, Reply
 from lsp_server.http.serving import listening, serve_application
