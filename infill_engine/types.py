@@ -53,6 +53,9 @@ class Reason(StrEnum):
     WORKER_FAILED = "worker_failed"  # the worker died or could not start
 
 
+OVERTAKEN = (Reason.SUPERSEDED, Reason.CANCELLED)  # nobody waits for the answer any more
+
+
 @dataclass(frozen=True, slots=True)
 class Level:
     """What a level of eagerness means for a model: the minimum confidence of what is shown unasked.
@@ -158,18 +161,17 @@ class InfillRequest:
     """Holes with the text on both sides of them. Most requests have one hole, at the cursor.
 
     `prefix` ends where the first hole begins, and `suffix` begins where the last one ends; both are windows, cut to
-    what the model should see. `gaps` are the known texts between the holes, each with the hole after it.
-    `replaced` are the texts that are in the holes now, one for each hole; () if the holes are empty. A request with
-    such texts asks for alternatives to them. `hole` is the first hole.
-    `history` are the user's last edits, the newest last. A request with a history asks for the edit that comes next:
-    each candidate changes some whole lines of the replaced texts. `diagnostics` are errors in these lines.
-    `language` is an LSP language identifier. If `hole` or `drafts` is None, the engine derives it from the two windows.
-    `project_text` is the name of the document's `ProjectText`, "" if there is none. `path` is the document's path
-    relative to its project, "" if it is in no project.
-    `show_from` is the confidence that the best candidate needs to be shown unasked. From a level of eagerness, the
-    engine takes the model's own threshold. Only candidates that were shown can be typed through.
-    `wider_context` is more of the text, left of the prefix and right of the suffix. Its n-grams are counted, and
-    snippets of it may go into the prompt. It does not count for equality. Equal requests share one answer.
+    what the model should see. `gaps` are the known texts between the holes, each with the hole after it. `replaced` are
+    the texts that are in the holes now, one for each hole; () if the holes are empty. A request with such texts asks
+    for alternatives to them. `hole` is the first hole. `history` are the user's last edits, the newest last. A request
+    with a history asks for the edit that comes next: each candidate changes some whole lines of the replaced texts.
+    `diagnostics` are errors in these lines. `language` is an LSP language identifier. If `hole` or `drafts` is None,
+    the engine derives it from the two windows. `project_text` is the name of the document's `ProjectText`, "" if there
+    is none. `path` is the document's path relative to its project, "" if it is in no project. `show_from` is the
+    confidence that the best candidate needs to be shown unasked. From a level of eagerness, the engine takes the
+    model's own threshold. Only candidates that were shown can be typed through. `wider_context` is more of the text,
+    left of the prefix and right of the suffix. Its n-grams are counted, and snippets of it may go into the prompt. It
+    does not count for equality. Equal requests share one answer.
     """
 
     prefix: str
@@ -283,7 +285,6 @@ class Removal:
 class Answer:
     """The result of a request: candidates, best first, or the reason there are none.
 
-    `removed` are the proposals that are not among the candidates, in the order in which they were removed.
     `show_from` is the minimum confidence of the best candidate for showing them unasked.
     """
 
@@ -297,4 +298,3 @@ class Answer:
     final: bool = True  # a second try would not find more
     show_from: float = 0.0
     user_message: str = ""  # a problem that the user should know about and can fix
-    removed: tuple[Removal, ...] = ()

@@ -8,7 +8,7 @@ import time
 from lsprotocol import types
 
 from infill_engine.serving.protocol import State, Status
-from infill_engine.types import Reason
+from infill_engine.types import OVERTAKEN, Reason
 from lsp_server.protocol.progress import ProgressBar
 from lsp_server.protocol.wire import WireProtocol
 
@@ -17,8 +17,6 @@ OFF = "off"
 THINKING = "thinking"
 THINKING_SECONDS = 0.04  # a request that the user waits for is shown as running after this time
 ELAPSED_SECONDS = 0.5  # between two notifications that differ only in the last request's time
-# Not shown as silence: a newer request exists and will be answered.
-_UNTOLD = (Reason.SUPERSEDED, Reason.CANCELLED)
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +70,7 @@ class StatusReporter:
             self._waiting -= 1
             # If another request replaces this one, keep the state without flicker.
             self._thinking = self._thinking and self._waiting > 0
-        if reason not in _UNTOLD:
+        if reason not in OVERTAKEN:  # a newer request will be answered
             self.last_reason, self.last_elapsed_ms = reason, round(elapsed_ms, 1)
             if not self._off:
                 self._reason = reason

@@ -44,7 +44,7 @@ def _serve_engine(options: argparse.Namespace) -> None:
 
     toy = ToyEngine()
     toy.name = "whole" if folder.find_trunk(user_data.trunk_folder()).folder else "retrieval"
-    serve_socket(lambda _progress: toy, options.socket, options.idle_seconds, 150.0)
+    serve_socket(lambda _progress: toy, options.socket, options.idle_seconds)
 
 
 def _serve_editor(command: tuple[str, ...]) -> None:

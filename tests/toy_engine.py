@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 
 from infill_engine.budget.deadline import Deadline
-from infill_engine.settings import USUAL_WINDOW, WindowSettings
+from infill_engine.settings import USUAL_WINDOW, EngineSettings, WindowSettings
 from infill_engine.types import Answer, Candidate, Eagerness, InfillRequest, Level, ProjectText
 
 
@@ -12,6 +12,7 @@ class ToyEngine:
 
     name, device, profile = "toy", "cpu", ""
     window: WindowSettings = USUAL_WINDOW
+    settings = EngineSettings()
     levels: Mapping[Eagerness, Level] = {Eagerness.EAGER: Level(0.25, 0.6, 0.4)}
 
     def answer(self, request: InfillRequest, deadline: Deadline, observer: object = None) -> Answer:

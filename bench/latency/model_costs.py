@@ -95,8 +95,7 @@ def windows_of(replay: Replay) -> list[Window]:
     found = []
     for key in replay.keystrokes:
         end = (key.row, key.column + key.removed)
-        snapshot = documents.change(URI, [Change(key.text, (key.row, key.column), end)])
-        assert snapshot is not None
+        snapshot = documents.change(URI, Change(key.text, (key.row, key.column), end))
         request = build_context(snapshot, key.cursor)
         found.append((request.prefix, request.suffix))
     return found

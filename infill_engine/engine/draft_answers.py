@@ -20,14 +20,13 @@ def answer_from_drafts(request: InfillRequest) -> Answer:
     """
     began, calibration = now(), calibration_of_retrieval()
     hole = request.hole or hole_at(request.prefix, request.suffix, request.language)
-    ranking = rank(unscored_drafts(request.drafts or ()) or [], request, hole, calibration)
+    candidates, _ = rank(unscored_drafts(request.drafts or ()) or [], request, hole, calibration)
     return Answer(
-        ranking.candidates,
-        None if ranking.candidates else Reason.LOADING,
+        candidates,
+        None if candidates else Reason.LOADING,
         elapsed_ms=since(began),
         show_from=calibration.threshold(request.show_from),
         final=False,
-        removed=ranking.removed,
     )
 
 

@@ -27,7 +27,7 @@ from infill_engine.models.runtime.devices import finish
 from infill_engine.models.runtime.out_of_memory import give_back, is_out_of_memory
 from infill_engine.ranking.alternatives import alternatives
 from infill_engine.ranking.calibration import Calibration
-from infill_engine.ranking.rank import Ranking, rank
+from infill_engine.ranking.rank import rank
 from infill_engine.ranking.rewrites import rewrites
 from infill_engine.sampling.first_hole import first_hole, in_all_holes
 from infill_engine.sampling.proposals import Proposals, unscored_drafts
@@ -45,6 +45,7 @@ from infill_engine.types import (
     ProjectText,
     Proposal,
     Reason,
+    Removal,
 )
 
 T = TypeVar("T")
@@ -67,6 +68,7 @@ class Engine:
         self.calibration = calibration
         self.finish_margin = FinishMargin(self.settings.sampler.finish_margin_ms)  # learns from cleaning and ranking
         self.answers = AnswerCache(KEPT_ANSWERS)
+        self.removed: tuple[Removal, ...] = ()  # on the way to the last answer, in this order; () if it was kept
         self._user_message = ""  # for the next answer
 
     def tell(self, user_message: str) -> None:
@@ -106,7 +108,7 @@ class Engine:
 
         `observer` sees the state after every step. Raises InputError.
         """
-        started = now()
+        started, self.removed = now(), ()
         if request.candidates < 1:
             raise InputError("ask for at least one candidate")
         if not all(gap.known for gap in request.gaps):
@@ -201,18 +203,19 @@ class Engine:
         if deadline.cancelled():
             return replace(answer, reason=Reason.CANCELLED, final=False)
         began = now()
-        candidates, removed = self._ranked(found.proposals or [], request, hole)
+        candidates = self._ranked(found.proposals or [], request, hole)
         self.finish_margin.observe(since(began))
         reason = None if candidates else Reason.DEADLINE if found.proposals is None else Reason.BLANK
         final = found.final and not found.incomplete_context and not any(candidate.partial for candidate in candidates)
-        return replace(answer, candidates=candidates, reason=reason, final=final, removed=removed)
+        return replace(answer, candidates=candidates, reason=reason, final=final)
 
-    def _ranked(self, proposals: list[Proposal], request: InfillRequest, hole: Hole) -> Ranking:
+    def _ranked(self, proposals: list[Proposal], request: InfillRequest, hole: Hole) -> tuple[Candidate, ...]:
         if request.history:
-            return Ranking(rewrites(proposals, request), ())
+            return rewrites(proposals, request)
         if request.replaced or request.gaps:
-            return Ranking(alternatives(proposals, request, hole, self.calibration), ())
-        return rank(proposals, request, hole, self.calibration)
+            return alternatives(proposals, request, hole, self.calibration)
+        candidates, self.removed = rank(proposals, request, hole, self.calibration)
+        return candidates
 
     def _propose(
         self,

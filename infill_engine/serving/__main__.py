@@ -35,10 +35,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--api-key-variable", default=KEY_VARIABLE)
     add_socket(parser)
     options = parser.parse_args(arguments)
-    if is_remote(options.model):
-        _serve(lambda _progress: load_remote(options.model, options.api_key_variable), options)
     model = ModelSettings(dtype=options.precision)
     settings = EngineSettings(model=model, budget_ms=options.budget_ms)
+    if is_remote(options.model):
+        _serve(lambda _progress: load_remote(options.model, options.api_key_variable, settings), options)
     _serve(lambda progress: load_local(options.model, options.device, settings, progress), options)
 
 
@@ -54,7 +54,7 @@ def _serve(load: Load, options: argparse.Namespace) -> None:
         serve(load)
     from infill_engine.serving.listening import serve_socket
 
-    serve_socket(load, options.socket, options.idle_seconds, options.budget_ms, log_folder=options.log)
+    serve_socket(load, options.socket, options.idle_seconds, log_folder=options.log)
 
 
 def serve(load: Load) -> None:

@@ -64,8 +64,7 @@ class Dispatch:
     send: Callable[[Message, Task | None], None]
     clock: Clock = now
     health: Health | None = None
-    _state: State = State.LOADING
-    _told: Status | None = None  # the last status that was sent about the engine
+    status: Status = field(default_factory=lambda: Status(State.LOADING))  # of the engine; set before it is sent
     _queues: Queues = field(init=False)
     _last_read: Task | None = None  # the last work that read a context
     _closed: bool = False
@@ -80,10 +79,10 @@ class Dispatch:
             match message:
                 case Infill():
                     self._file(Task(message, client, self.clock()))
-                case Prefetch() if self._state is not State.FAILED and not self._closed:
+                case Prefetch() if self.status.state is not State.FAILED and not self._closed:
                     self._interrupt(lambda running: running.ends_for_text((client, message.document)))
                     self._queues.prefetch(Task(message, client, self.clock()))
-                case IndexProject() if self._state is not State.FAILED and not self._closed:
+                case IndexProject() if self.status.state is not State.FAILED and not self._closed:
                     if message.project_text.name not in self._queues.indexing:
                         self._queues.index(message.project_text.name, Task(message))
                 case DocumentChanged():
@@ -121,147 +120,147 @@ class Dispatch:
     def run(self) -> None:
         """Load the engine, then work until closed. Called only by the compute thread."""
         engine, done = self._load(), 0
-        while (work := self._next()) is not None:
+        while (task := self._next()) is not None:
             if engine is not None:
-                self._attempt(engine, work)
+                self._attempt(engine, task)
             done += 1
             if done % RELEASE_EVERY == 0 and not self._queues.waiting:
                 release_freed()
 
-    def _attempt(self, engine: "Engine", work: Task) -> None:
+    def _attempt(self, engine: "Engine", task: Task) -> None:
         """Work, and charge the time. Whatever fails, the request is answered and the thread goes on."""
         began = self.clock()
         try:
-            self._work(engine, work)
+            self._work(engine, task)
             self._tell_ready(engine)
         except Exception as fault:
             sentence = describe(fault)
             with self._changed:
-                withdrawn, work.withdrawn = work.withdrawn, True
-            if isinstance(work.message, Infill) and not withdrawn:
-                self.send(Failure(work.message.id, sentence), work)
+                withdrawn, task.withdrawn = task.withdrawn, True
+            if isinstance(task.message, Infill) and not withdrawn:
+                self.send(Failure(task.message.id, sentence), task)
         with self._changed:
-            self._queues.shares.charge(work.client, self.clock() - began)
+            self._queues.shares.charge(task.client, self.clock() - began)
 
     def _load(self) -> "Engine | None":
-        self.send(Status(State.LOADING), None)
+        self._tell(Status(State.LOADING))
         try:
-            engine = self.load(lambda detail, fraction: self.send(Status(State.LOADING, detail, fraction), None))
+            engine = self.load(lambda detail, fraction: self._tell(Status(State.LOADING, detail, fraction)))
             ready_status(engine)  # fails for an engine that lacks something
         except Exception as fault:
-            with self._changed:
-                self._state = State.FAILED
-            self.send(Status(State.FAILED, describe(fault)), None)
+            self._tell(Status(State.FAILED, describe(fault)))
             return None
         release_freed()  # memory of files that were read, and of the warm-up
         gc.freeze()  # a full collection of what has been loaded takes 80 ms, for which an answer would wait
-        with self._changed:
-            self._state = State.READY
         self._tell_ready(engine)
         return engine
 
     def _tell_ready(self, engine: "Engine") -> None:
         """Announce which model is ready, if that changed: when memory runs out, the engine switches models."""
         ready = ready_status(engine)
-        if ready != self._told:
+        if ready != self.status:
             if self.health is not None:
                 self.health.start_over()
-            self._told = ready
-            self.send(ready, None)
+            self._tell(ready)
+
+    def _tell(self, status: Status) -> None:
+        with self._changed:
+            self.status = status
+        self.send(status, None)
 
     def _next(self) -> Task | None:
         with self._changed:
             self._queues.running = None
             while not self._closed:
-                if (work := self._queues.next()) is not None:
-                    return work
+                if (task := self._queues.next()) is not None:
+                    return task
                 self._changed.wait(self._queues.patience())
             return None
 
-    def _work(self, engine: "Engine", work: Task) -> None:
-        message = work.message
+    def _work(self, engine: "Engine", task: Task) -> None:
+        message = task.message
         if isinstance(message, Prefetch) or (isinstance(message, Infill) and not message.background):
-            self._last_read = work
+            self._last_read = task
         match message:
             case Infill():
-                self._infill(engine, work, message)
+                self._infill(engine, task, message)
             case Prefetch():
-                self._prefetch(engine, work, message)
+                self._prefetch(engine, task, message)
             case ContinueSearch():
                 duty_cycle = self._queues.duty_cycle
-                for late in continue_search(engine, message, duty_cycle, self.clock, lambda: work.withdrawn):
-                    self.send(late, work)
+                for late in continue_search(engine, message, duty_cycle, self.clock, lambda: task.withdrawn):
+                    self.send(late, task)
             case IndexProject():
-                self._index(engine, work, message)
+                self._index(engine, task, message)
             case CheckHealth():
                 with self._queues.duty_cycle.spending():
-                    probe(engine, self._queues.health, lambda: work.withdrawn)
+                    probe(engine, self._queues.health, lambda: task.withdrawn)
 
-    def _infill(self, engine: "Engine", work: Task, message: Infill) -> None:
-        deadline = Deadline(message.expires_at, self.clock, lambda: work.withdrawn or work.interrupted)
+    def _infill(self, engine: "Engine", task: Task, message: Infill) -> None:
+        deadline = Deadline(message.expires_at, self.clock, lambda: task.withdrawn or task.interrupted)
         outcome: Message
         try:
             if deadline.remaining_ms() <= 0:
                 outcome = Answered(message.id, Answer(reason=Reason.DEADLINE))
             else:
                 observer = previewing(
-                    lambda: work.previewed and not work.withdrawn,
-                    lambda step, rows: self.send(CanvasPreview(message.id, step, rows), work),
+                    lambda: task.previewed and not task.withdrawn,
+                    lambda step, rows: self.send(CanvasPreview(message.id, step, rows), task),
                 )
                 outcome = Answered(message.id, engine.answer(message.request, deadline, observer))
         except Exception as fault:
             outcome = Failure(message.id, describe(fault))
         with self._changed:
-            if work.withdrawn:  # already answered when it was withdrawn
+            if task.withdrawn:  # already answered when it was withdrawn
                 outcome = Alive()
-            elif work.interrupted and was_stopped(outcome) and deadline.remaining_ms() > 0:
-                work.interrupted = False
-                self._queues.resume(work)
+            elif task.interrupted and was_stopped(outcome) and deadline.remaining_ms() > 0:
+                task.interrupted = False
+                self._queues.resume(task)
                 return
             elif isinstance(outcome, Answered) and not message.background:
-                self._continue(work, message, outcome.answer)
-            work.withdrawn = True
-        self.send(outcome, None if isinstance(outcome, Alive) else work)
+                self._continue(task, message, outcome.answer)
+            task.withdrawn = True
+        self.send(outcome, None if isinstance(outcome, Alive) else task)
 
-    def _prefetch(self, engine: "Engine", work: Task, message: Prefetch) -> None:
+    def _prefetch(self, engine: "Engine", task: Task, message: Prefetch) -> None:
         try:
             until = self.clock() + PREFETCH_SECONDS
-            engine.prefetch(message.request, Deadline(until, self.clock, lambda: work.withdrawn))
+            engine.prefetch(message.request, Deadline(until, self.clock, lambda: task.withdrawn))
         finally:
             self.send(Alive(), None)
 
-    def _continue(self, work: Task, message: Infill, answer: Answer) -> None:
+    def _continue(self, task: Task, message: Infill, answer: Answer) -> None:
         """Queue what there was no time for: the rest of the text, and the rest of the search.
 
         Neither is wanted any more if newer text of the document waits to be read.
         """
-        if self._closed or work.document in self._queues.prefetching:
+        if self._closed or task.document in self._queues.prefetching:
             return
         if answer.incomplete_context:
-            self._queues.prefetch_again(work)
+            self._queues.prefetch_again(task)
         if (search := search_after(message, answer, self.clock())) is not None:
-            self._queues.searching = Task(search, work.client, work.arrived)
+            self._queues.searching = Task(search, task.client, task.arrived)
 
-    def _index(self, engine: "Engine", work: Task, message: IndexProject) -> None:
+    def _index(self, engine: "Engine", task: Task, message: IndexProject) -> None:
         """Index one piece of a text. The rest waits until there is no other work.
 
         After the last piece, the last context is read again, because that text may now contribute to it.
         """
         name, done = message.project_text.name, object()
-        work.pieces = work.pieces or engine.index_project(message.project_text)
-        is_indexed = next(work.pieces, done) is done
+        task.pieces = task.pieces or engine.index_project(message.project_text)
+        is_indexed = next(task.pieces, done) is done
         with self._changed:
             if self._closed:
                 return
             if not is_indexed:
-                self._queues.index(name, work)
+                self._queues.index(name, task)
             elif self._last_read is not None and self._last_read.project_text == name:
                 self._queues.prefetch_again(self._last_read)
 
     def _file(self, task: Task) -> None:
-        if self._closed or self._state is not State.READY:
+        if self._closed or self.status.state is not State.READY:
             # A request does not wait for loading: the answer would be out of date.
-            failed = self._closed or self._state is State.FAILED
+            failed = self._closed or self.status.state is State.FAILED
             self._withdraw(task, Reason.WORKER_FAILED if failed else Reason.LOADING)
             return
         if len(self._queues.unanswered(task.client)) >= MOST_ASKED:
@@ -280,20 +279,20 @@ class Dispatch:
             self._withdraw(self._queues.running, Reason.SUPERSEDED)
 
     def _cancel(self, client: int, request_id: int | None = None) -> None:
-        for work in self._queues.unanswered(client, request_id):
-            self._queues.remove(work)
-            self._withdraw(work, Reason.CANCELLED)
+        for task in self._queues.unanswered(client, request_id):
+            self._queues.remove(task)
+            self._withdraw(task, Reason.CANCELLED)
 
     def _close(self) -> None:
         self._closed = True
-        for work in self._queues.unanswered():
-            self._withdraw(work, Reason.CANCELLED)
+        for task in self._queues.unanswered():
+            self._withdraw(task, Reason.CANCELLED)
         self._interrupt(lambda _running: True)
         self._queues.clear()
 
-    def _withdraw(self, work: Task, reason: Reason) -> None:
-        if work.withdrawn:
+    def _withdraw(self, task: Task, reason: Reason) -> None:
+        if task.withdrawn:
             return
-        work.withdrawn = True
-        if isinstance(work.message, Infill):
-            self.send(Answered(work.message.id, Answer(reason=reason)), work)
+        task.withdrawn = True
+        if isinstance(task.message, Infill):
+            self.send(Answered(task.message.id, Answer(reason=reason)), task)

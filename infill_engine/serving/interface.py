@@ -16,8 +16,8 @@ Load = Callable[[Callable[[str, float], None]], "Engine"]
 
 def ready_status(engine: "Engine") -> Status:
     """Return what the clients are told of a loaded engine."""
-    levels = dict(engine.levels)
-    return Status(State.READY, engine.profile, 1.0, engine.name, engine.device, engine.window, levels)
+    about = (engine.name, engine.device, engine.window, dict(engine.levels), engine.settings.budget_ms)
+    return Status(State.READY, engine.profile, 1.0, *about)
 
 
 def describe(fault: Exception) -> str:

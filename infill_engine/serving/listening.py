@@ -43,7 +43,6 @@ def serve_socket(
     load: Load,
     path: Path,
     idle_seconds: float,
-    budget_ms: float,
     *,
     health: HealthSettings | None = None,
     log_folder: Path | None = None,
@@ -55,7 +54,7 @@ def serve_socket(
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would contain the user's text
     log = _open_log(log_folder, path)
-    log("started", version=package_version(), budget_ms=budget_ms)
+    log("started", version=package_version())
     os.umask(0o177)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(str(path))
@@ -63,7 +62,7 @@ def serve_socket(
     engine = SharedEngine(load, health=Health(health or HealthSettings(), log=log), log=log)
     threading.Thread(target=engine.dispatch.run, name="compute", daemon=True).start()
     made = _socket_id(path)
-    threading.Thread(target=_accept, args=(listener, engine, budget_ms), name="accept", daemon=True).start()
+    threading.Thread(target=_accept, args=(listener, engine), name="accept", daemon=True).start()
     while not engine.stopping.wait(LOOK_SECONDS):
         if reason := engine.health.reason():
             say(f"infill engine: is replaced: {reason}")
@@ -104,22 +103,22 @@ def _socket_id(path: Path) -> str:
 
 def _patience(engine: SharedEngine, path: Path, made: str, idle_seconds: float) -> float:
     """Return how many seconds an engine without clients keeps running: none if it failed or its socket is gone."""
-    if engine.status.state is State.FAILED or _socket_id(path) != made:
+    if engine.dispatch.status.state is State.FAILED or _socket_id(path) != made:
         return 0.0
     return idle_seconds if engine.was_joined else max(idle_seconds, FIRST_SECONDS)
 
 
-def _accept(listener: socket.socket, engine: SharedEngine, budget_ms: float) -> None:
+def _accept(listener: socket.socket, engine: SharedEngine) -> None:
     while True:
         try:
             connection, _ = listener.accept()
         except OSError:  # for example, too many open files
             threading.Event().wait(LOOK_SECONDS)
             continue
-        threading.Thread(target=_serve_client, args=(connection, engine, budget_ms), name="client", daemon=True).start()
+        threading.Thread(target=_serve_client, args=(connection, engine), name="client", daemon=True).start()
 
 
-def _serve_client(connection: socket.socket, engine: SharedEngine, budget_ms: float) -> None:
+def _serve_client(connection: socket.socket, engine: SharedEngine) -> None:
     """Read a client's frames until it leaves."""
     with contextlib.suppress(OSError, ValueError), connection, connection.makefile("rb") as frames:
         peer_pid(connection)  # raises for another user's process
@@ -128,7 +127,7 @@ def _serve_client(connection: socket.socket, engine: SharedEngine, budget_ms: fl
             return
         connection.settimeout(None)
         writer = _Writer(connection)
-        writer.send(Welcome(os.getpid(), budget_ms))
+        writer.send(Welcome(os.getpid()))
         client = engine.join(writer.send)
         try:
             while (payload := read_frame(frames)) is not None:

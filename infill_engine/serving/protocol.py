@@ -24,7 +24,7 @@ from infill_engine.errors import WorkerError
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import Answer, Eagerness, InfillRequest, Level, ProjectText, Source
 
-PROTOCOL = 10  # of a shared engine and its clients; part of the name of its socket
+PROTOCOL = 11  # of a shared engine and its clients; part of the name of its socket
 MAX_FRAME_BYTES = 8 * 1024 * 1024
 MOST_CANDIDATES, MOST_HOLES, MOST_DRAFTS, MOST_EDITS = 64, 1024, 1024, 64  # of one request
 _LENGTH = struct.Struct(">I")
@@ -51,7 +51,7 @@ class Infill(_Message, frozen=True, tag="infill"):
 
     One in the `background` gives way to all others: it waits while they run, and starts again after it was
     interrupted. It replaces none, and none replaces it. A `speculative` one has not been asked for yet: see `Promote`.
-    `late` is the number for its `Late` answers; 0 if it wants none.
+    Its client is sent `Late` answers if it wants them `late`.
     """
 
     id: Number
@@ -60,7 +60,7 @@ class Infill(_Message, frozen=True, tag="infill"):
     expires_at: float
     background: bool = False
     speculative: bool = False
-    late: Number = 0
+    late: bool = False
 
 
 class Promote(_Message, frozen=True, tag="promote"):
@@ -112,10 +112,9 @@ class Hello(_Message, frozen=True, tag="hello"):
 
 
 class Welcome(_Message, frozen=True, tag="welcome"):
-    """The answer to `Hello`. `budget_ms` is the budget that the engine was started with."""
+    """The answer to `Hello`."""
 
     pid: Number
-    budget_ms: float
 
 
 class Measure(_Message, frozen=True, tag="measure"):
@@ -157,8 +156,8 @@ class Measured(_Message, frozen=True, tag="measured"):
 class Status(_Message, frozen=True, tag="status"):
     """`fraction` is the share of the load that is done, 0 to 1.
 
-    Once ready, `model` and `device` are the engine's own names, `window` is how much text it wants, and `levels` say
-    what each level of eagerness costs.
+    Once ready, `model` and `device` are the engine's own names, `window` is how much text it wants, `levels` say what
+    each level of eagerness costs, and `budget_ms` is the usual time limit that the model was chosen for.
     """
 
     state: State
@@ -168,6 +167,7 @@ class Status(_Message, frozen=True, tag="status"):
     device: str = ""
     window: WindowSettings = USUAL_WINDOW
     levels: dict[Eagerness, Level] = {}
+    budget_ms: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,10 +200,9 @@ class Answered(_Message, frozen=True, tag="answer"):
 
 
 class Late(_Message, frozen=True, tag="late"):
-    """What the search for an `Infill` has found since it was answered. `id` is the number that it gave as `late`."""
+    """What the search for the `Infill` with this id has found since it was answered."""
 
     id: Number
-    document: Name
     answer: Answer
 
 

@@ -17,7 +17,7 @@ from infill_engine.serving.duty_cycle import DutyCycle
 from infill_engine.serving.health.health import Health
 from infill_engine.serving.protocol import Answered, IndexProject, Infill, Message, Prefetch
 from infill_engine.serving.shares import Shares
-from infill_engine.types import InfillRequest, Reason
+from infill_engine.types import Reason
 
 IDLE_SECONDS = 0.5  # between two looks at the duty cycle
 MOST_INDEXED = 6  # texts that may wait; an engine keeps no more
@@ -27,17 +27,20 @@ MOST_PREFETCHES = 4  # contexts that may wait to be encoded; more would evict ea
 
 @dataclass(frozen=True, slots=True)
 class ContinueSearch:
-    """Go on with the search for a request that has been answered.
+    """Go on with the search for an infill that has been answered.
 
-    `late` is the client's number for what is found until `wanted_until`; see `Infill`. Until then, an `urgent` search
-    does not wait for the duty cycle: its answer showed nothing.
+    The user may still be shown what is found until `wanted_until`. Until then, an `urgent` search does not wait for the
+    duty cycle: its answer showed nothing.
     """
 
-    document: str
-    request: InfillRequest
-    late: int = 0
-    wanted_until: float = 0.0
-    urgent: bool = False
+    infill: Infill
+    wanted_until: float
+    urgent: bool
+
+    @property
+    def document(self) -> str:
+        """The client's name of the document."""
+        return self.infill.document
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,6 @@ class CheckHealth:
     """Probe the process: see `health`."""
 
 
-Work = Infill | Prefetch | ContinueSearch | IndexProject | CheckHealth
 Document = tuple[int, str]  # a client and the name that it gave the document
 
 
@@ -58,7 +60,7 @@ class Task:
     is `interrupted`. `pieces` is the rest of an indexing that has begun.
     """
 
-    message: Work
+    message: Infill | Prefetch | ContinueSearch | IndexProject | CheckHealth
     client: int = 0
     arrived: float = 0.0
     withdrawn: bool = False
@@ -186,14 +188,14 @@ class Queues:
 
     def unanswered(self, client: int | None = None, request_id: int | None = None) -> list[Task]:
         """Return the infills that wait or run and have no answer; with a client and a number, only theirs."""
-        works = [*self.waiting.values(), *self.background, *([self.running] if self.running is not None else [])]
+        tasks = [*self.waiting.values(), *self.background, *([self.running] if self.running is not None else [])]
         return [
-            work
-            for work in works
-            if isinstance(work.message, Infill)
-            and not work.withdrawn
-            and client in (None, work.client)
-            and request_id in (None, work.message.id)
+            task
+            for task in tasks
+            if isinstance(task.message, Infill)
+            and not task.withdrawn
+            and client in (None, task.client)
+            and request_id in (None, task.message.id)
         ]
 
     def remove(self, task: Task) -> None:

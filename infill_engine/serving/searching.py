@@ -16,16 +16,15 @@ SEARCH_SECONDS = 1.0  # time limit for going on with one search
 LATE_SECONDS = 1.5  # after an answer, in which more may still be shown
 
 
-def search_after(message: Infill, answer: Answer, time: float) -> ContinueSearch | None:
+def search_after(infill: Infill, answer: Answer, time: float) -> ContinueSearch | None:
     """Return the search that goes on after an answer; None if there is nothing to go on with.
 
     One without candidates goes on only if the user would still see what it finds.
     """
-    if not message.late and (answer.incomplete_context or not answer.candidates):
+    if not infill.late and (answer.incomplete_context or not answer.candidates):
         return None
     shown = any(candidate.confidence >= answer.show_from for candidate in answer.candidates)
-    urgent = bool(message.late) and not shown
-    return ContinueSearch(message.document, message.request, message.late, time + LATE_SECONDS, urgent)
+    return ContinueSearch(infill, time + LATE_SECONDS, urgent=infill.late and not shown)
 
 
 def continue_search(
@@ -40,12 +39,12 @@ def continue_search(
     Its time is what the duty cycle allows or, if the answer showed nothing, what is left to show something.
     """
     left = search.wanted_until - clock()
-    awaited = bool(search.late) and left > 0 and not on_battery()
+    awaited = search.infill.late and left > 0 and not on_battery()
     seconds = left if awaited and search.urgent else min(SEARCH_SECONDS, duty_cycle.left_seconds())
     if seconds <= 0:
         return
     with duty_cycle.spending():
         deadline = Deadline(clock() + seconds, clock, withdrawn)
-        for answer in engine.continue_search(search.request, deadline, awaited=awaited):
+        for answer in engine.continue_search(search.infill.request, deadline, awaited=awaited):
             if awaited and not withdrawn() and clock() <= search.wanted_until:
-                yield Late(search.late, search.document, answer)
+                yield Late(search.infill.id, answer)

@@ -31,7 +31,7 @@ from infill_engine.serving.protocol import (
 )
 from infill_engine.serving.queues import Task
 from infill_engine.serving.runtime_files import package_version
-from infill_engine.types import Reason
+from infill_engine.types import OVERTAKEN
 
 Send = Callable[[Message], None]
 
@@ -48,7 +48,6 @@ class SharedEngine:
     dispatch: Dispatch = field(init=False)
     left_at: float = 0.0  # when the last client left; meaningless while there are some
     was_joined: bool = False  # by any client, ever
-    status: Status = field(default_factory=lambda: Status(State.LOADING))
     _clients: dict[int, Send] = field(default_factory=dict)
     _numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
     _latencies: Latencies = field(default_factory=Latencies)
@@ -75,7 +74,7 @@ class SharedEngine:
             self._clients[client] = send
             self.was_joined = True
             self.log("client joined", client=client, clients=len(self._clients))
-            send(self.status)
+            send(self.dispatch.status)
             return client
 
     def leave(self, client: int) -> None:
@@ -111,7 +110,7 @@ class SharedEngine:
         """Return what `infill-ls engine status` shows. One of the clients is the one that asks."""
         waiting = self.dispatch.unanswered()
         with self._lock:
-            status, first, last = self.status, self.health.first, self.health.last
+            status, first, last = self.dispatch.status, self.health.first, self.health.last
             return Measured(
                 pid=os.getpid(),
                 version=package_version(),
@@ -148,13 +147,20 @@ class SharedEngine:
                     self._count(message, task)
                 receivers = [self._clients[task.client]] if task.client in self._clients else []
             else:
-                if isinstance(message, Status):
-                    if message.state is not State.LOADING or message.state is not self.status.state:
-                        self.log(message.state, model=message.model, device=message.device, detail=message.detail)
-                    self.status = message
+                if isinstance(message, Status) and message.state is not State.LOADING:
+                    self._log_status(message)
                 receivers = list(self._clients.values())
             for send in receivers:
                 send(message)
+
+    def _log_status(self, status: Status) -> None:
+        self.log(
+            status.state,
+            model=status.model,
+            device=status.device,
+            budget_ms=status.budget_ms,
+            detail=status.detail,
+        )
 
     def _count(self, message: Answered | Failure, task: Task) -> None:
         ms = round(1000 * (self.clock() - task.arrived), 2)
@@ -172,7 +178,7 @@ class SharedEngine:
             encode_ms=round(answer.encode_ms, 2),
             denoise_ms=round(answer.denoise_ms, 2),
         )
-        if answer.reason not in (Reason.CANCELLED, Reason.SUPERSEDED):
+        if answer.reason not in OVERTAKEN:
             self._answers += 1
             self._from_cache += answer.cached
             self._latencies.add(ms)

@@ -27,14 +27,14 @@ def load_local(
     return load_engine(model, device=device, progress=progress, settings=settings)
 
 
-def load_remote(model: str, key_variable: str = KEY_VARIABLE) -> "Engine":
+def load_remote(model: str, key_variable: str = KEY_VARIABLE, settings: EngineSettings | None = None) -> "Engine":
     """Return the engine of a model on a server. Sends nothing yet: one that is down may come up. Raises InputError."""
     from infill_engine.engine.engine import Engine
     from infill_engine.engine.remote.proposer import RemoteProposer
     from infill_engine.engine.remote.server import Server
     from infill_engine.ranking.calibration import BUILT_IN
 
-    return Engine(RemoteProposer(Server(read_address(model), key_variable)), model, BUILT_IN)
+    return Engine(RemoteProposer(Server(read_address(model), key_variable)), model, BUILT_IN, settings)
 
 
 def set_threads() -> None:

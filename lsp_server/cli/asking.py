@@ -14,7 +14,7 @@ from infill_engine.models.registry import resolved
 from infill_engine.serving.starting import load_local, load_remote
 from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.text.syntax import parser_for
-from infill_engine.types import Answer, ProjectText, Reason
+from infill_engine.types import Answer, ProjectText, Reason, Removal
 from lsp_server.cli.place import NamedPlace, Opened, open_at
 from lsp_server.cli.terminal import say
 from lsp_server.documents.snapshots import Snapshot
@@ -32,13 +32,17 @@ READ_SECONDS = 10.0  # enough for a whole prompt on a busy machine
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """An answer and its cost. `elapsed_ms` runs from the request to the candidates and excludes loading."""
+    """An answer and its cost. `elapsed_ms` runs from the request to the candidates and excludes loading.
+
+    `removed` are the proposals that are not among the candidates, in the order in which they were removed.
+    """
 
     answer: Answer
     budget_ms: int
     elapsed_ms: float
     model: str
     device: str | None = None
+    removed: tuple[Removal, ...] = ()
 
 
 def ask_at_place(
@@ -64,7 +68,7 @@ def load_engine_for(options: argparse.Namespace) -> "Engine":
     settings = EngineSettings(model=ModelSettings(dtype=options.precision), budget_ms=options.budget_ms)
     if is_remote(model):
         print(disclosure(read_address(model)), file=sys.stderr)
-        return load_remote(model, options.api_key_variable)
+        return load_remote(model, options.api_key_variable, settings)
     with say(f"loading the model {options.model}"):
         return load_local(model, options.device, settings)
 
@@ -93,7 +97,7 @@ def ask(
         began = now()
     answer = engine.answer(request, Deadline(began + settings.budget_ms / 1000), observer)
     elapsed_ms = (now() - began) * 1000
-    return Asked(answer, settings.budget_ms, elapsed_ms, engine.name, engine.device)
+    return Asked(answer, settings.budget_ms, elapsed_ms, engine.name, engine.device, engine.removed)
 
 
 def _project_around(snapshot: Snapshot, settings: ServerSettings) -> tuple[ProjectText, str]:

@@ -72,10 +72,9 @@ def stop(path: Path) -> int | None:
     if connection is None:
         return None
     with connection:
-        greeted = shared.greet(connection)  # ends one that hangs
-        if greeted is None:
+        pid = shared.greet(connection)  # ends one that hangs
+        if pid is None:
             return None
-        pid = greeted[1]
         connection.sendall(encode(Shutdown()))
         try:
             psutil.Process(pid).wait(EXIT_SECONDS)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from infill_engine.types import Answer, Eagerness, Reason
+from infill_engine.types import Eagerness, Reason
 from lsp_server.cli.answers import marked, print_reason, timing
 from lsp_server.cli.asking import Asked, ask_at_place
 from lsp_server.cli.place import NamedPlace
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     """Print the explanation on stdout. Raises InfillError for a place or a model that does not exist."""
     settings = ServerSettings(budget_ms=options.budget_ms, eagerness=Eagerness(options.eagerness))
     named, _, asked = ask_at_place(options, settings, read_before=True)
-    fates = list(fates_in(asked.answer))
+    fates = list(fates_in(asked))
     if options.json:
         print(json.dumps(as_json(asked, fates)))
     elif fates:
@@ -58,8 +58,9 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def fates_in(answer: Answer) -> Iterator[Fate]:
+def fates_in(asked: Asked) -> Iterator[Fate]:
     """Yield what became of every text that was proposed: the candidates first, then in the order of the removals."""
+    answer = asked.answer
     reason = worth_showing(answer, unsure=False).reason
     for number, candidate in enumerate(answer.candidates):
         if reason is None:
@@ -67,7 +68,7 @@ def fates_in(answer: Answer) -> Iterator[Fate]:
         else:
             fate = HIDDEN_WITH_BEST if number and reason is Reason.ONE_KEY else reason.value
         yield Fate(fate, candidate.text, candidate.confidence)
-    for removal in answer.removed:
+    for removal in asked.removed:
         yield Fate(removal.step, removal.text, removal.confidence)
 
 

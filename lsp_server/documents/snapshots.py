@@ -67,8 +67,9 @@ class Snapshot:
 class _Open:
     snapshot: Snapshot
     fingerprint: int
+    settled: deque[int]  # fingerprints of the versions that `Documents.settle` returned, the newest last
     opened: int = 1  # open count; a client may open a document twice
-    earlier: deque[int] = field(default_factory=lambda: deque(maxlen=REMEMBERED_VERSIONS))
+    net: list[tuple[str, str]] = field(default_factory=list)  # what the changes since then removed and inserted
 
 
 class Documents:
@@ -98,7 +99,8 @@ class Documents:
         syntax = SyntaxTree.of(language, lines)
         snapshot = Snapshot(uri, language, next(self._versions), lines, size, syntax, client_version=client_version)
         opened = self._open[uri].opened + 1 if uri in self._open else 1
-        self._open[uri] = _Open(snapshot, _fingerprint(lines), opened)
+        fingerprint = _fingerprint(lines)
+        self._open[uri] = _Open(snapshot, fingerprint, deque([fingerprint], REMEMBERED_VERSIONS), opened)
         return snapshot
 
     def close(self, uri: str) -> bool:
@@ -110,32 +112,31 @@ class Documents:
                 del self._open[uri]
         return uri not in self._open
 
-    def change(self, uri: str, changes: Iterable[Change], client_version: int = 0) -> Snapshot | None:
-        """Apply the changes of one notification. Return None if the document is not open.
+    def change(self, uri: str, change: Change, client_version: int = 0) -> Snapshot:
+        """Apply the only change of a notification to an open document."""
+        self.apply(uri, change)
+        return self.settle(uri, client_version)
 
-        `changes` is consumed lazily. The next change is requested only once `get(uri)` includes the previous one,
-        because its positions refer to that text.
-        """
-        held = self._open.get(uri)
-        if held is None:
-            return None
-        before = held.fingerprint
-        net: list[tuple[str, str]] = []  # what each removed and inserted
-        for change in changes:
-            applied = _apply(held.snapshot, change, next(self._versions))
-            held.fingerprint = (held.fingerprint + applied.fingerprint) & _FINGERPRINT_MASK
-            held.snapshot = applied.snapshot
-            net.append(applied.net)
+    def apply(self, uri: str, change: Change) -> Snapshot:
+        """Apply one of the changes of a notification to an open document. Call `settle` after the last one."""
+        held = self._open[uri]
+        applied = _apply(held.snapshot, change, next(self._versions))
+        held.fingerprint = (held.fingerprint + applied.fingerprint) & _FINGERPRINT_MASK
+        held.snapshot = applied.snapshot
+        held.net.append(applied.net)
+        return held.snapshot
+
+    def settle(self, uri: str, client_version: int = 0) -> Snapshot:
+        """Return the document after the changes of one notification, with the edit that they are together."""
+        held = self._open[uri]
         row, column = held.snapshot.cursor
-        if net and net[-1][1] in _PAIRS:  # auto-closed by the editor; the cursor is inside
+        if held.net and held.net[-1][1] in _PAIRS:  # auto-closed by the editor; the cursor is inside
             column -= 1
         held.snapshot = replace(
-            held.snapshot,
-            last_edit=_classify(held, before, net),
-            cursor=(row, column),
-            client_version=client_version,
+            held.snapshot, last_edit=_classify(held), cursor=(row, column), client_version=client_version
         )
-        held.earlier.append(before)
+        held.settled.append(held.fingerprint)
+        held.net.clear()
         return held.snapshot
 
 
@@ -233,11 +234,11 @@ def _net(removed: str, inserted: str) -> tuple[str, str]:
     return removed[left : len(removed) - right], inserted[left : len(inserted) - right]
 
 
-def _classify(held: _Open, before: int, net: Sequence[tuple[str, str]]) -> EditKind:
-    effective = [(removed, inserted) for removed, inserted in net if removed or inserted]
-    if held.fingerprint == before or not effective:
+def _classify(held: _Open) -> EditKind:
+    effective = [(removed, inserted) for removed, inserted in held.net if removed or inserted]
+    if held.fingerprint == held.settled[-1] or not effective:
         return held.snapshot.last_edit
-    if held.fingerprint in held.earlier and any(removed or not one_key_types(new) for removed, new in effective):
+    if held.fingerprint in held.settled and any(removed or not one_key_types(new) for removed, new in effective):
         return EditKind.UNDO
     return EditKind.INSERTION if effective[-1][1] else EditKind.DELETION
 

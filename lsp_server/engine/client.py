@@ -1,6 +1,6 @@
 """Sends requests to the worker and receives its messages. Equal requests for one document share one answer.
 
-Invariant: every `ask` returns by its deadline, whatever the worker does.
+Invariant: every `ask` returns in time for a reply by its deadline, whatever the worker does.
 """
 
 import asyncio
@@ -35,10 +35,16 @@ from lsp_server.engine.requests import EngineRequest, OnLate, OnPreview, Request
 from lsp_server.engine.supervisor import WorkerProcess
 from lsp_server.settings.schema import EngineChoice
 
-WAY_BACK_SECONDS = 0.004  # subtracted from the worker's deadline for the frame and our reply
+REPLY_SECONDS = 0.002  # before a reply is due, for making and sending it: no longer waiting for the worker
+FRAME_SECONDS = 0.004  # before that, for the frame of the answer: the worker no longer computes
 
 News = TypeVar("News")
 log = logging.getLogger(__name__)
+
+
+def reply_by(due: float) -> asyncio.Timeout:
+    """Raise TimeoutError in the block in time for a reply by `due` (seconds of `deadline.now`)."""
+    return asyncio.timeout(max(0.0, due - REPLY_SECONDS - now()))
 
 
 @dataclass(eq=False)
@@ -90,7 +96,7 @@ class EngineClient:
         on_preview: OnPreview | None = None,
         on_late: OnLate | None = None,
     ) -> Answer:
-        """Return the answer to a request by `due` (seconds of `deadline.now`).
+        """Return the answer to a request in time for a reply by `due` (seconds of `deadline.now`).
 
         Joins an equal request that is pending or was just answered; supersedes any other request for the same document.
         `on_preview` receives the canvas after every remaining step, `on_late` what is found after the answer.
@@ -111,11 +117,12 @@ class EngineClient:
             pending.waiting -= 1
             if on_preview is not None:
                 pending.on_preview.remove(on_preview)
-            if not pending.waiting and (on_late is None or now() < due):  # what comes later may still be shown
+            may_show_late = on_late is not None and now() >= due - REPLY_SECONDS
+            if not pending.waiting and not may_show_late:
                 self._withdraw(pending, Reason.CANCELLED)
 
     async def ask_in_background(self, document: str, request: InfillRequest, due: float) -> Answer:
-        """Return the answer to a request that gives way to those of `ask`, by `due`."""
+        """Return the answer to a request that gives way to those of `ask`, in time for a reply by `due`."""
         pending = self._request(document, request, due, background=True)
         if pending is None:
             return self._no_answer()
@@ -174,8 +181,9 @@ class EngineClient:
         if self.status.state is not State.READY:
             return None
         number, answer = next(self._ids), asyncio.get_running_loop().create_future()
-        late = number if self.takes_late and not background else 0
-        message = Infill(number, document, request, due - WAY_BACK_SECONDS, background, speculative, late)
+        late = self.takes_late and not background
+        expires_at = due - REPLY_SECONDS - FRAME_SECONDS
+        message = Infill(number, document, request, expires_at, background, speculative, late)
         link = self.worker.link
         if link is None or not link.send(message):
             return None
@@ -189,7 +197,8 @@ class EngineClient:
 
     async def _answer_by(self, due: float, pending: EngineRequest) -> Answer:
         try:
-            return await asyncio.wait_for(asyncio.shield(pending.answer), max(0.0, due - now()))
+            async with reply_by(due):
+                return await asyncio.shield(pending.answer)
         except TimeoutError:
             self.worker.missed()
             return Answer(reason=Reason.DEADLINE)
@@ -248,10 +257,9 @@ class EngineClient:
 
     def _with_budget(self, status: Status) -> Status:
         """Say in a status if a shared engine was started with another budget than this client's."""
-        budget_ms = self.worker.budget_ms
-        if status.state is not State.READY or budget_ms is None or budget_ms == self.choice.usual_budget_ms:
+        if status.state is not State.READY or not self.shared or status.budget_ms == self.choice.usual_budget_ms:
             return status
-        said = f"shared; chosen for the budget of the first window, {budget_ms:.0f} ms"
+        said = f"shared; chosen for the budget of the first window, {status.budget_ms:.0f} ms"
         return structs.replace(status, detail="; ".join(filter(None, (status.detail, said))))
 
     def _resolve(self, request_id: int, answer: Answer) -> None:

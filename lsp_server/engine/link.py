@@ -39,13 +39,12 @@ def engine_options(choice: EngineChoice) -> tuple[str, ...]:
 
 @dataclass(eq=False)
 class Link:
-    """An open connection. `process` is the worker if it is this server's own; `budget_ms` is the shared engine's."""
+    """An open connection. `process` is the worker if it is this server's own."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
     pid: int
     process: asyncio.subprocess.Process | None = None
-    budget_ms: float | None = None
 
     def send(self, message: Message) -> bool:
         """Send a message. Return False if the connection is closed or too much is unread."""

@@ -44,19 +44,19 @@ async def join_shared(choice: EngineChoice, command: Command) -> Link:
 
     Raises RuntimeFolderError, which says what to do, WorkerError or OSError.
     """
-    connection, welcome, pid = await asyncio.to_thread(_join, choice, command(choice))
+    connection, pid = await asyncio.to_thread(_join, choice, command(choice))
     reader, writer = await asyncio.open_connection(sock=connection)
-    return Link(reader, writer, pid, budget_ms=welcome.budget_ms)
+    return Link(reader, writer, pid)
 
 
-def _join(choice: EngineChoice, command: Sequence[str]) -> tuple[socket.socket, Welcome, int]:
+def _join(choice: EngineChoice, command: Sequence[str]) -> tuple[socket.socket, int]:
     path = socket_path(runtime_folder(), (*engine_options(choice), *command[:2]))
     for _ in range(ATTEMPTS):
         connection = connect(path) if is_safe(path) else None
         if connection is None:
             connection = _start(path, command, choice.key_variable)
-        if (greeted := greet(connection)) is not None:
-            return connection, *greeted
+        if (pid := greet(connection)) is not None:
+            return connection, pid
     raise WorkerError("The infill engine exits while windows join it.")
 
 
@@ -89,8 +89,8 @@ def _connect(connection: socket.socket, path: Path) -> None:
             time.sleep(RETRY_SECONDS)
 
 
-def greet(connection: socket.socket, *, ends_hung: bool = True) -> tuple[Welcome, int] | None:
-    """Return an engine's welcome and its process; None if it leaves. With `ends_hung`, end one that hangs."""
+def greet(connection: socket.socket, *, ends_hung: bool = True) -> int | None:
+    """Return the process id of an engine that lets this client in, or None. With `ends_hung`, end one that hangs."""
     pid = peer_pid(connection)
     try:
         connection.sendall(encode(Hello(PROTOCOL, package_version())))
@@ -98,7 +98,7 @@ def greet(connection: socket.socket, *, ends_hung: bool = True) -> tuple[Welcome
         welcome = decode(read_payload(connection))
         if isinstance(welcome, Welcome):
             connection.settimeout(None)
-            return welcome, pid or welcome.pid
+            return pid or welcome.pid
     except TimeoutError:
         if ends_hung and pid is not None:
             log.warning("the shared engine does not greet and is ended")

@@ -22,7 +22,7 @@ from infill_engine.serving.protocol import (
     Status,
 )
 from infill_engine.serving.runtime_files import RuntimeFolderError
-from infill_engine.types import Reason
+from infill_engine.types import OVERTAKEN
 from lsp_server.engine import watchdog
 from lsp_server.engine.link import EXIT_SECONDS, Command, Link, start_private, worker_command
 from lsp_server.engine.shared import join_shared
@@ -36,8 +36,6 @@ DEATHS = 6  # in a row; after that, only the user can restart the worker
 DIED = "The infill engine stopped unexpectedly and is being restarted."
 HUNG = "The infill engine no longer answered and is being restarted."
 ENDED_DELIBERATELY = -1000  # instead of an exit code
-# The worker's reader thread sends these even if its compute thread hangs.
-_NO_SIGN_OF_PROGRESS = (Reason.CANCELLED, Reason.SUPERSEDED)
 
 log = logging.getLogger(__name__)
 
@@ -74,11 +72,6 @@ class WorkerProcess:
     def pid(self) -> int | None:
         """The process id, or None if no worker runs."""
         return None if self.link is None else self.link.pid
-
-    @property
-    def budget_ms(self) -> float | None:
-        """The budget that a shared engine was started with, which may not be the one that was asked for."""
-        return None if self.link is None else self.link.budget_ms
 
     @property
     def running(self) -> bool:
@@ -189,7 +182,8 @@ class WorkerProcess:
         if isinstance(message, Status):
             if message.state is State.READY and self._ready_since is None:
                 self._ready_since = now()
-        elif not (isinstance(message, Answered) and message.answer.reason in _NO_SIGN_OF_PROGRESS):
+        # The worker's reader thread answers what was overtaken even if its compute thread hangs.
+        elif not (isinstance(message, Answered) and message.answer.reason in OVERTAKEN):
             self._watchdog.alive()
         self.listener.heard(message)
 

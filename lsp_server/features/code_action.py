@@ -20,7 +20,6 @@ from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.session import Session
 from lsp_server.suggestions.alternatives.offers import LEAST_LEFT, Edit, Offer, offers_for
 from lsp_server.suggestions.alternatives.targets import Span, Target, Targets, targets_at
-from lsp_server.suggestions.completions import REPLY_SECONDS
 
 REWRITE = "refactor.rewrite.infill"
 FIX = "quickfix.infill"
@@ -49,7 +48,7 @@ class _Data(msgspec.Struct, omit_defaults=True):
 
 async def code_action(session: Session, params: types.CodeActionParams, arrived: float) -> list[types.CodeAction]:
     """Return the actions at a range. Never raises, and answers by the deadline."""
-    due = arrived + session.workspace.settings.rewrite_budget_ms / 1000 - REPLY_SECONDS
+    due = arrived + session.workspace.settings.rewrite_budget_ms / 1000
     snapshot = session.workspace.documents.get(params.text_document.uri)
     asked = params.context.trigger_kind is not types.CodeActionTriggerKind.Automatic
     wanted = {kind for kind in (REWRITE, FIX) if _wants(params.context.only, kind)}
@@ -89,7 +88,7 @@ async def resolve(session: Session, action: types.CodeAction, arrived: float) ->
     if snapshot is None or data.version != snapshot.client_version or not _are_in(snapshot, spans):
         raise JsonRpcException(CHANGED, CONTENT_MODIFIED)
     if data.target is not None:
-        due = arrived + session.workspace.settings.rewrite_budget_ms / 1000 - REPLY_SECONDS
+        due = arrived + session.workspace.settings.rewrite_budget_ms / 1000
         offers = await offers_for(session.requests, snapshot, data.target, due)
         if not offers:
             raise JsonRpcException(NONE_FOUND, REQUEST_FAILED)

@@ -10,13 +10,13 @@ from pygls.capabilities import get_capability
 from infill_engine.context.line_shapes import word_pattern
 from infill_engine.text.languages import all_entries, language
 from infill_engine.text.lines import first_line
-from infill_engine.types import Candidate
+from infill_engine.types import OVERTAKEN, Candidate
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.protocol.messages import accepted_command
 from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.session import Session
 from lsp_server.settings.schema import Fallback, read_settings
-from lsp_server.suggestions.completions import OVERTAKEN, CompletionRequest, Insertion
+from lsp_server.suggestions.completions import CompletionRequest, Insertion
 
 CUT_OFF = " …"
 
@@ -52,7 +52,7 @@ async def completion(session: Session, params: types.CompletionParams, arrived: 
         place = to_place(snapshot.lines, params.position, session.client.can.encoding)
         insertion = Insertion(snapshot, place, place)
     reply = await session.completions.answer(CompletionRequest(insertion, arrived, invoked, unsure=False))
-    if reply.answer.reason in OVERTAKEN:
+    if reply.answer.reason in OVERTAKEN:  # the client keeps what it shows
         return None
     return _list([] if insertion is None else _items(insertion, reply.answer.candidates, session.client.can.encoding))
 

@@ -2,11 +2,12 @@
 
 from lsprotocol import types
 
+from infill_engine.types import OVERTAKEN
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.protocol.messages import accepted_command
 from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.session import Session
-from lsp_server.suggestions.completions import OVERTAKEN, CompletionRequest, Insertion
+from lsp_server.suggestions.completions import CompletionRequest, Insertion
 
 
 async def inline_completion(
@@ -28,9 +29,9 @@ async def inline_completion(
     invoked = invoked or bool(told)
     listener = session.late_answers.listener(insertion, params.position, invoked=invoked)
     reply = await session.completions.answer(
-        CompletionRequest(insertion, arrived, invoked, unsure=invoked, late=told is not None, on_late=listener)
+        CompletionRequest(insertion, arrived, invoked, unsure=invoked, told=told is not None, on_late=listener)
     )
-    if reply.answer.reason in OVERTAKEN:
+    if reply.answer.reason in OVERTAKEN:  # the client keeps what it shows
         return None
     if listener is not None:
         listener.replied(reply)

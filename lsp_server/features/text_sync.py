@@ -1,6 +1,6 @@
 """textDocument/didOpen, didChange, didClose: track the documents and start computing before a request arrives."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from lsprotocol import types
 
@@ -43,13 +43,20 @@ def changed(
     arrived: float,
 ) -> None:
     """Apply changes that `arrived` at this time (seconds of `deadline.now`) to a document."""
-    uri = document.uri
-    snapshot = session.workspace.documents.change(uri, _changes(session, uri, events, arrived), document.version)
+    documents, uri = session.workspace.documents, document.uri
+    before = documents.get(uri)
+    if before is None:
+        return
+    for event in events:
+        change = _change(before, event, session.client.can.encoding)
+        after = documents.apply(uri, change)
+        session.next_edits.edited(before, change, after, arrived)
+        before = after
+    snapshot = documents.settle(uri, document.version)
     session.engine.withdraw(uri)
-    if snapshot is not None:
-        session.requests.suggestions.changed(snapshot)
-        session.next_edits.changed(snapshot)
-        session.prefetch.edited(snapshot, arrived)
+    session.requests.suggestions.changed(snapshot)
+    session.next_edits.changed(snapshot)
+    session.prefetch.edited(snapshot, arrived)
 
 
 def closed(session: Session, uri: str) -> None:
@@ -62,21 +69,8 @@ def closed(session: Session, uri: str) -> None:
         session.late_answers.forget()
 
 
-def _changes(
-    session: Session, uri: str, events: Sequence[types.TextDocumentContentChangeEvent], arrived: float
-) -> Iterator[Change]:
-    for event in events:
-        snapshot = session.workspace.documents.get(uri)
-        if snapshot is None:
-            return
-        if isinstance(event, types.TextDocumentContentChangePartial):
-            start = to_place(snapshot.lines, event.range.start, session.client.can.encoding)
-            end = to_place(snapshot.lines, event.range.end, session.client.can.encoding)
-            change = Change(event.text, start, end)
-        else:
-            change = change_to(snapshot, event.text)
-        yield change
-        # The change has been applied by the time the next one is requested.
-        after = session.workspace.documents.get(uri)
-        if after is not None:
-            session.next_edits.edited(snapshot, change, after, arrived)
+def _change(before: Snapshot, event: types.TextDocumentContentChangeEvent, encoding: str) -> Change:
+    if not isinstance(event, types.TextDocumentContentChangePartial):
+        return change_to(before, event.text)
+    start, end = (to_place(before.lines, position, encoding) for position in (event.range.start, event.range.end))
+    return Change(event.text, start, end)

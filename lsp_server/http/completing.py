@@ -19,7 +19,7 @@ from infill_engine.text.languages import language_of, related
 from infill_engine.types import Answer, InfillRequest, ProjectText, Reason
 from lsp_server.documents.snapshots import Documents, Snapshot, split_lines
 from lsp_server.engine import model_choice
-from lsp_server.engine.client import EngineClient
+from lsp_server.engine.client import EngineClient, reply_by
 from lsp_server.http.document_language import DocumentLanguages
 from lsp_server.http.question import Question, Reply, estimated_tokens
 from lsp_server.http.rewriting import Retold, retold, with_candidate
@@ -32,7 +32,6 @@ from lsp_server.suggestions.next_edits.by_model import ByModel
 from lsp_server.suggestions.refusal import refusal
 from lsp_server.suggestions.request import build_request
 
-REPLY_SECONDS = 0.003  # reserved for turning the answer into a response and sending it
 MODEL_MS = 2000.0  # for a next edit of the model
 MOST_AT_ONCE = 48  # questions that the engine has; it refuses more than 64 of one client
 KEPT_PROJECT_TEXTS = 6  # as many as an engine keeps
@@ -122,7 +121,7 @@ class Completer:
         """Return the region after a next edit, or with a candidate at the cursor, or after a next edit of the model."""
         told, answer, new = retold(question, snapshot.uri, snapshot.language), Answer(), None
         try:
-            async with asyncio.timeout(max(0.0, due - now())):
+            async with reply_by(due):
                 if self.settings.next_edits:
                     new = await told.next_region()
                 if new is None and question.candidates:
@@ -148,7 +147,7 @@ class Completer:
 
     async def _answer(self, question: Question, snapshot: Snapshot, due: float) -> Answer:
         try:
-            async with asyncio.timeout(max(0.0, due - now())):
+            async with reply_by(due):
                 project = await self._project_text(question, snapshot)
                 if not question.candidates:
                     return Answer()
@@ -201,11 +200,11 @@ class Completer:
 
 
 def due_of(question: Question, settings: ServerSettings, arrived: float) -> float:
-    """Return when the reply must be on its way (`deadline.now`). Next edits of the model may take longer."""
+    """Return when the reply is due (`deadline.now`). Next edits of the model may take longer."""
     budget_ms = settings.budget_ms if question.budget_ms is None else question.budget_ms
     if question.budget_ms is None and question.region is not None and settings.next_edit_model:
         budget_ms = max(budget_ms, MODEL_MS)
-    return arrived + min(max(0.0, budget_ms), MOST_BUDGET_MS) / 1000 - REPLY_SECONDS
+    return arrived + min(max(0.0, budget_ms), MOST_BUDGET_MS) / 1000
 
 
 def _request(

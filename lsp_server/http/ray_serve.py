@@ -31,6 +31,7 @@ from infill_engine.serving.runtime_files import package_version
 from infill_engine.stderr import without_text
 from infill_engine.types import Answer, Reason
 from lsp_server.core_files import write_no_core_files
+from lsp_server.engine.client import reply_by
 from lsp_server.http.access import Access
 from lsp_server.http.application import application
 from lsp_server.http.completing import Completer, due_of
@@ -113,7 +114,7 @@ class Replicas:
         """
         due = due_of(question, self.settings, arrived)
         try:
-            async with asyncio.timeout(max(0.0, due - now())):
+            async with reply_by(due):
                 reply = await self._answered(question, due)
         except TimeoutError:
             reply = Reply((), Answer(reason=Reason.DEADLINE), 0.0, self.model, 0, 0)

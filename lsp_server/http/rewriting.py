@@ -60,8 +60,7 @@ def retold(question: Question, uri: str, language: str) -> Retold:
         before = documents.get(name)
         assert before is not None
         change = change_to(before, text)
-        after = documents.change(name, [change])
-        assert after is not None
+        after = documents.change(name, change)
         tracker.edited(before, change, after, next(times))
         tracker.changed(after)
 

@@ -3,10 +3,9 @@
 import asyncio
 from dataclasses import replace
 
-from infill_engine.budget.deadline import now
 from infill_engine.text.lines import is_one_key
 from infill_engine.types import Answer, InfillRequest, Reason, Source
-from lsp_server.engine.client import EngineClient
+from lsp_server.engine.client import EngineClient, reply_by
 from lsp_server.engine.requests import OnLate, OnPreview
 
 
@@ -20,7 +19,7 @@ async def answer_by(
     *,
     unsure: bool,
 ) -> Answer:
-    """Return the engine's answer by `due` (seconds of `deadline.now`); see `EngineClient.ask`.
+    """Return the engine's answer in time for a reply by `due` (seconds of `deadline.now`); see `EngineClient.ask`.
 
     While the engine loads, or is overdue and does not answer, retrieved texts take its place.
     """
@@ -54,12 +53,12 @@ def worth_showing(answer: Answer, *, unsure: bool) -> Answer:
 
 
 async def _from_drafts(request: InfillRequest, due: float) -> Answer:
-    """Return retrieved texts by `due`, if there are any and there is time to find them."""
+    """Return retrieved texts in time for a reply by `due`, if there are any and there is time to find them."""
     if request.replaced or request.gaps:  # their order needs the model
         return Answer()
     # The module is imported here, because a server rarely needs it, and in a thread, because that takes a while.
     try:
-        async with asyncio.timeout(max(0.0, due - now())):
+        async with reply_by(due):
             return await asyncio.to_thread(_drafts_alone, request)
     except TimeoutError:
         return Answer()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from infill_engine.budget.deadline import now
 from infill_engine.stderr import without_text
-from infill_engine.types import Answer, Candidate, Reason, Source
+from infill_engine.types import OVERTAKEN, Answer, Candidate, Reason, Source
 from lsp_server.documents.snapshots import Change, Snapshot, edited_lines
 from lsp_server.engine.requests import OnLate, OnPreview
 from lsp_server.protocol.positions import Place
@@ -15,9 +15,6 @@ from lsp_server.suggestions.answers import answer_by, worth_showing
 from lsp_server.suggestions.prefetch import Prefetcher
 from lsp_server.suggestions.request_builder import RequestBuilder
 from lsp_server.usage.counters import UsageCounters
-
-REPLY_SECONDS = 0.002  # reserved for turning the answer into a reply
-OVERTAKEN = (Reason.SUPERSEDED, Reason.CANCELLED)  # answered with null, so that the client keeps what it shows
 
 log = logging.getLogger(__name__)
 
@@ -55,14 +52,14 @@ class CompletionRequest:
 
     `insertion` is in the current document; None if the document is not open. `arrived` is when the message arrived, in
     seconds of `deadline.now`. `invoked`: the user asked explicitly, so a slow request is shown in the status. `unsure`:
-    also low-confidence candidates. `late`: the client was told to ask again. `least` is the number of candidates.
+    also low-confidence candidates. `told`: the client was told to ask again. `least` is the number of candidates.
     """
 
     insertion: Insertion | None
     arrived: float
     invoked: bool
     unsure: bool
-    late: bool = False
+    told: bool = False
     least: int = 0
     on_preview: OnPreview | None = None
     on_late: OnLate | None = None
@@ -101,7 +98,7 @@ class Completions:
         self.counters.answered(answer.reason, elapsed_ms)
         if insertion is not None and answer.candidates:
             texts = [insertion.lead + candidate.text for candidate in answer.candidates]
-            self.requests.suggestions.shown(*insertion.where, texts, unsure=asked.unsure, late=asked.late)
+            self.requests.suggestions.shown(*insertion.where, texts, unsure=asked.unsure, late=asked.told)
         return Reply(answer, elapsed_ms)
 
     async def _answer(self, asked: CompletionRequest, insertion: Insertion | None) -> Answer:
@@ -115,7 +112,7 @@ class Completions:
         self.prefetch.requested(snapshot)
         edited, place = insertion.applied()
         request = requests.completion(edited, place, asked.least)
-        due = asked.arrived + workspace.settings.budget_ms / 1000 - REPLY_SECONDS
+        due = asked.arrived + workspace.settings.budget_ms / 1000
         listeners = (asked.on_preview, asked.on_late)
         answer = await answer_by(requests.engine, snapshot.uri, request, due, *listeners, unsure=asked.unsure)
         if not workspace.documents.is_newest(snapshot):

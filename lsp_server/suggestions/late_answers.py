@@ -56,7 +56,7 @@ class LateAnswers:
 class LateListener:
     """Waits for what is found after one reply. `position` is where the client asked, `invoked` whether the user did."""
 
-    late: LateAnswers
+    answers: LateAnswers
     insertion: Insertion
     position: types.Position
     invoked: bool
@@ -69,7 +69,7 @@ class LateListener:
 
     def __call__(self, answer: Answer) -> bool:
         """Tell the client, and return True, if an answer is worth showing in the place of what is shown."""
-        requests, snapshot = self.late.requests, self.insertion.snapshot
+        requests, snapshot = self.answers.requests, self.insertion.snapshot
         dismissals = requests.suggestions.dismissals
         wanted = (
             answer
@@ -83,5 +83,5 @@ class LateListener:
         if text == self._shown or not text.startswith(self._shown):
             return False
         self._shown = text
-        self.late.tell(self.insertion, self.position, invoked=self.invoked)
+        self.answers.tell(self.insertion, self.position, invoked=self.invoked)
         return True

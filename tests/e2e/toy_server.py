@@ -7,8 +7,6 @@ from collections.abc import Callable
 from infill_engine.serving.__main__ import add_socket
 from tests.toy_engine import ToyEngine
 
-BUDGET_MS = 150.0
-
 
 def serve(program: str, engine: Callable[[], ToyEngine]) -> None:
     """Be the server that an editor starts, or the engine that this server starts from the same `program`."""
@@ -19,7 +17,7 @@ def serve(program: str, engine: Callable[[], ToyEngine]) -> None:
     if options.socket:
         from infill_engine.serving.listening import serve_socket
 
-        serve_socket(lambda _progress: engine(), options.socket, options.idle_seconds, BUDGET_MS)
+        serve_socket(lambda _progress: engine(), options.socket, options.idle_seconds)
     from infill_engine.stderr import exit_now
     from lsp_server.server import serve_stdio
 

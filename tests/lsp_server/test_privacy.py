@@ -42,7 +42,7 @@ listening.decode = recording
 parser = argparse.ArgumentParser()
 add_socket(parser)
 options = parser.parse_args()
-listening.serve_socket(lambda progress: Recorder(), options.socket, options.idle_seconds, 150.0)
+listening.serve_socket(lambda progress: Recorder(), options.socket, options.idle_seconds)
 """
 SERVER = f"""
 import os, sys

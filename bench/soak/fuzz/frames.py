@@ -48,7 +48,7 @@ MESSAGES: tuple[Message, ...] = (
     SendPreviews(7),
     Shutdown(),
     Hello(1, "0.1.0"),
-    Welcome(1, 150.0),
+    Welcome(1),
     Measure(),
     Alive(),
     Status(State.READY, "", 1.0, "default", "cpu"),

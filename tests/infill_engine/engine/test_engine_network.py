@@ -56,9 +56,9 @@ def test_warming_reads_the_context(model_folder: Path, monkeypatch: pytest.Monke
 
 def test_a_copied_continuation_is_scored(model_folder: Path) -> None:
     prefix = "self.connection = open_connection(host, port)\nself.closed = False\nself.connection = "
-    answer = exact_engine(model_folder).answer(InfillRequest(prefix, "\n"), soon())
-    weighed = {each.text: each for each in (*answer.candidates, *answer.removed)}
-    assert "open_connection(host, port)" in weighed
+    engine = exact_engine(model_folder)
+    answer = engine.answer(InfillRequest(prefix, "\n"), soon())
+    assert "open_connection(host, port)" in [each.text for each in (*answer.candidates, *engine.removed)]
 
 
 def test_without_time_for_a_step_the_copies_are_the_answer(model_folder: Path) -> None:

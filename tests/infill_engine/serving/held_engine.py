@@ -17,7 +17,7 @@ from infill_engine.serving.protocol import (
     State,
     Status,
 )
-from infill_engine.settings import WindowSettings
+from infill_engine.settings import EngineSettings, WindowSettings
 from infill_engine.types import Answer, Candidate, Eagerness, InfillRequest, Level, ProjectText, Reason
 
 FAR = 1000.0  # seconds on the test's clock, which stands at 0
@@ -30,6 +30,7 @@ class HeldEngine:
 
     name, device, window, profile = "held", "cpu", WindowSettings(70, 30), "slowly"
     levels: Mapping[Eagerness, Level] = {}
+    settings = EngineSettings()
 
     def __init__(self) -> None:
         self.calls: queue.Queue[tuple[str, str]] = queue.Queue()
@@ -109,7 +110,7 @@ class Bench:
         document: str = "d",
         expires_at: float = FAR,
         background: bool = False,
-        late: int = 0,
+        late: bool = False,
     ) -> None:
         request = InfillRequest(prefix, "")
         self.dispatch.receive(Infill(request_id, document, request, expires_at, background, late=late))

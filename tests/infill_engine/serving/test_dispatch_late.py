@@ -25,36 +25,38 @@ def sent(bench: Bench) -> Message:
     return message
 
 
-def found(bench: Bench) -> tuple[int, str, str]:
-    """The number, the document and the first text of the next late answer."""
+def found(bench: Bench) -> tuple[int, str]:
+    """The number and the first text of the next late answer."""
     message = sent(bench)
     assert isinstance(message, Late)
-    return message.id, message.document, message.answer.candidates[0].text
+    return message.id, message.answer.candidates[0].text
 
 
-def test_what_is_found_after_an_answer_is_told_under_the_number_that_was_given(late: Bench) -> None:
+def test_what_is_found_after_an_answer_is_told(late: Bench) -> None:
     late.engine.finds = ["more", "more and more"]
-    late.infill(1, NOTHING, late=7)
+    late.infill(1, NOTHING, late=True)
     late.engine.finish.release(3)
     assert late.next_answer() == (1, Reason.DEADLINE)
-    assert [found(late), found(late)] == [(7, "d", "more"), (7, "d", "more and more")]
+    assert [found(late), found(late)] == [(1, "more"), (1, "more and more")]
     assert late.engine.awaited
 
 
 def test_unread_text_is_read_before_the_search_goes_on(late: Bench) -> None:
-    late.infill(1, "incomplete", late=7)
+    late.infill(1, "incomplete", late=True)
     late.engine.finish.release(3)
     assert [late.next_call()[0] for _ in range(3)] == ["answer", "prefetch", "search"]
     assert late.next_answer() == (1, "incomplete!")
-    assert found(late) == (7, "d", "found")
+    assert found(late) == (1, "found")
 
 
-@pytest.mark.parametrize(("battery", "number", "seconds"), [(True, 7, 0), (False, 0, 0), (False, 7, LATE_SECONDS + 1)])
+@pytest.mark.parametrize(
+    ("battery", "wanted", "seconds"), [(True, True, 0), (False, False, 0), (False, True, LATE_SECONDS + 1)]
+)
 def test_nobody_is_told_on_battery_or_unasked_or_when_it_is_too_late(
-    late: Bench, monkeypatch: pytest.MonkeyPatch, battery: bool, number: int, seconds: float
+    late: Bench, monkeypatch: pytest.MonkeyPatch, battery: bool, wanted: bool, seconds: float
 ) -> None:
     monkeypatch.setattr(searching, "on_battery", lambda: battery)
-    late.infill(1, "a", late=number)
+    late.infill(1, "a", late=wanted)
     assert late.next_call() == ("answer", "a")
     late.engine.finish.release()
     assert late.next_answer() == (1, "a!")
@@ -71,7 +73,7 @@ def test_nobody_is_told_on_battery_or_unasked_or_when_it_is_too_late(
 
 @pytest.mark.parametrize("other", ["changed", "infill", "infill of another document", "prefetch of another document"])
 def test_it_ends_for_whatever_comes_and_delays_nothing(late: Bench, other: str) -> None:
-    late.infill(1, NOTHING, late=7)
+    late.infill(1, NOTHING, late=True)
     late.engine.finish.release()
     assert late.next_answer() == (1, Reason.DEADLINE)
     assert [late.next_call()[0] for _ in range(2)] == ["answer", "search"]
@@ -93,7 +95,7 @@ def test_it_ends_for_whatever_comes_and_delays_nothing(late: Bench, other: str) 
 
 
 def test_a_search_that_waits_ends_when_the_text_changes(late: Bench) -> None:
-    late.infill(1, NOTHING, late=7)
+    late.infill(1, NOTHING, late=True)
     assert late.next_call() == ("answer", NOTHING)
     late.infill(2, "b", "e")
     late.engine.finish.release()
@@ -111,13 +113,13 @@ def test_only_where_nothing_is_shown_it_does_not_wait_for_the_duty_cycle(
     late: Bench, show_from: float, urgent: bool
 ) -> None:
     late.engine.show_from = show_from
-    late.infill(1, "a", late=7)
+    late.infill(1, "a", late=True)
     assert late.next_call() == ("answer", "a")
     late.engine.finish.release()
     assert late.next_call() == ("search", "a")
     late.seconds += 4.0  # more than the share of ten seconds
     late.engine.finish.release()
-    late.infill(2, "b", late=8)
+    late.infill(2, "b", late=True)
     late.engine.finish.release()
     assert late.next_call() == ("answer", "b")
     late.index_project("x")

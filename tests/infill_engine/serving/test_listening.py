@@ -44,7 +44,7 @@ class Large(ToyEngine):
     def answer(self, request, deadline, observer):
         return Answer((Candidate("x" * 1_000_000 if request.prefix == "large" else request.prefix, 0.5),))
 
-serve_socket(lambda progress: Large(), Path(sys.argv[1]), 60.0, 150.0)
+serve_socket(lambda progress: Large(), Path(sys.argv[1]), 60.0)
 """
 
 

@@ -153,13 +153,13 @@ def test_shares_decay() -> None:
 def test_what_is_found_late_is_told_to_its_client_under_its_own_number(shared: Shared) -> None:
     one, other = Client(shared.server), Client(shared.server)
     shared.engine.searches = True
-    one.server.receive(one.number, Infill(5, "d", InfillRequest("nothing in time", ""), FAR, late=5))
+    one.server.receive(one.number, Infill(5, "d", InfillRequest("nothing in time", ""), FAR, late=True))
     shared.finish()
     assert one.next() == (5, Reason.DEADLINE)
     shared.finish()
-    assert one.sent.get(timeout=WAIT) == Late(5, "d", Answer((Candidate("found", 0.9),)))
+    assert one.sent.get(timeout=WAIT) == Late(5, Answer((Candidate("found", 0.9),)))
     assert all(isinstance(other.sent.get(), Status) for _ in range(other.sent.qsize()))
-    one.server.receive(one.number, Infill(6, "d", InfillRequest("nothing in time", ""), FAR, late=6))
+    one.server.receive(one.number, Infill(6, "d", InfillRequest("nothing in time", ""), FAR, late=True))
     shared.finish()
     assert one.next() == (6, Reason.DEADLINE)
     other.server.receive(other.number, DocumentChanged("d"))  # a document of the same name

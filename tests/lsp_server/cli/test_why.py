@@ -9,6 +9,7 @@ from command_line import infill_ls, run_here
 from infill_engine.ranking.cleanup import RULES
 from infill_engine.ranking.rank import STEPS
 from infill_engine.types import Answer, Candidate
+from lsp_server.cli.asking import Asked
 from lsp_server.cli.why import MEANINGS, fates_in
 
 CANDIDATES = ["alpha(1)", "alpha( 1 )", "beta(2", "None, None, None, None, None, None, None"]
@@ -66,5 +67,5 @@ def test_every_step_that_removes_texts_has_a_meaning() -> None:
 
 def test_behind_a_single_character_others_are_hidden_too() -> None:
     answer = Answer((Candidate("1", 0.6), Candidate("total", 0.3)), show_from=0.4)
-    meanings = [MEANINGS[fate.name] for fate in fates_in(answer)]
+    meanings = [MEANINGS[fate.name] for fate in fates_in(Asked(answer, 150, 0.0, "scripted"))]
     assert meanings == ["is a single character", "is hidden with the best one"]

@@ -66,7 +66,7 @@ def test_cells_that_were_moved_added_removed_and_edited() -> None:
     book = Book()
     book.notebooks.splice(NOTEBOOK, 1, 2, [])
     book.notebooks.splice(NOTEBOOK, 0, 0, [Cell("two", True), book.cell("new", "x = 1")])
-    book.documents.change("one", [change_to(book.documents.get("one"), "import sys\n")])
+    book.documents.change("one", change_to(book.documents.get("one"), "import sys\n"))
     assert book.around("three")[0] == "names = os.listdir()\nnames\n\nx = 1\n\nimport sys\n\n"
     assert book.around("prose")[0] == ""  # no longer a cell
 
@@ -166,7 +166,7 @@ async def test_a_place_in_a_cell_is_one_in_the_notebook() -> None:
     assert session.requests.completion(two, (0, 3)).prefix == "import os\n\n# Lists\n\na, "
     session.workspace.settings = ServerSettings(languages={"*": True, "markdown": False})
     documents = session.workspace.documents
-    documents.change("one", [change_to(documents.get("one"), "import sys\n")])
+    documents.change("one", change_to(documents.get("one"), "import sys\n"))
     assert session.requests.completion(two, (0, 3)).prefix == "import sys\n\na, "
     rewrite = session.requests.rewrite(two, [((0, 0), (0, 1)), ((1, 0), (1, 1))], several_lines=False, repeats=False)
     assert (rewrite.prefix, rewrite.replaced, rewrite.suffix) == ("import sys\n\n", ("a", "c"), "")

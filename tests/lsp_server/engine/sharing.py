@@ -34,7 +34,7 @@ class Toy(ToyEngine):
 parser = argparse.ArgumentParser()
 add_socket(parser)
 options = parser.parse_args()
-serve_socket(lambda progress: Toy(), options.socket, options.idle_seconds, 150.0)
+serve_socket(lambda progress: Toy(), options.socket, options.idle_seconds)
 """
 
 

@@ -6,12 +6,13 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from msgspec import structs
 
 from bench.families import masked
-from infill_engine.serving.protocol import CanvasPreview, State
+from infill_engine.serving.protocol import CanvasPreview, State, Status
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import Answer, InfillRequest, ProjectText, Reason
 from lsp_server.engine import supervisor as worker_process
@@ -118,6 +119,14 @@ async def test_the_deadline_holds_whatever_the_worker_does() -> None:
         assert said(await client.ask("d", ask_for("slow"), time.monotonic() + 0.02)) is Reason.DEADLINE
         assert said(await client.ask("d", ask_for("slow"), time.monotonic() - 1)) is Reason.DEADLINE
         assert said(await client.ask("d", ask_for("a"), due())).startswith("a ")
+
+
+async def test_the_worker_ends_before_a_reply_is_due() -> None:
+    client, link = EngineClient(Mock(), Mock(), status=Status(State.READY)), Mock()
+    client.worker.link = link
+    client.speculate("d", ask_for("a"), 100.0)
+    [[infill], _] = link.send.call_args
+    assert 1000 * (100.0 - infill.expires_at) == pytest.approx(6)
 
 
 async def test_a_fault_is_told_once_and_the_worker_lives() -> None:

@@ -25,7 +25,7 @@ add_socket(parser)
 options = parser.parse_args()
 health = HealthSettings(every_seconds=0.1, quiet_seconds=0.02, slower=4.0, in_a_row=2, rest_seconds=0.3)
 load = lambda progress: load_local("scripted:" + options.script)
-serve_socket(load, options.socket, options.idle_seconds, 150.0, health=health)
+serve_socket(load, options.socket, options.idle_seconds, health=health)
 """
 
 

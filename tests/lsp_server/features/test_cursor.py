@@ -26,7 +26,7 @@ class Bench:
     def __init__(self) -> None:
         self.server, self.session = create_server()
         self.sent: list[Any] = []
-        self.session.engine.worker.link = SimpleNamespace(send=self._send, pid=1, budget_ms=None)
+        self.session.engine.worker.link = SimpleNamespace(send=self._send, pid=1)
         self.session.engine.status = READY
         self.session.protocol.handle_message(
             {"id": 1, "method": "initialize", "params": {"processId": None, "rootUri": None, "capabilities": {}}}

@@ -48,16 +48,14 @@ class Following:
         (row, column), self.version = self.place(), self.version + 1
         change = Change(text, (row, column), (row, column + replacing))
         self.left, self.right = self.left + text, self.right[replacing:]
-        snapshot = self.documents.change(URI, [change], self.version)
-        assert snapshot is not None
+        snapshot = self.documents.change(URI, change, self.version)
         self.suggestions.changed(snapshot)
 
     def erase(self, characters: int) -> None:
         row, column = self.place()
         self.version += 1
         self.left = self.left[:-characters]
-        snapshot = self.documents.change(URI, [Change("", (row, column - characters), (row, column))], self.version)
-        assert snapshot is not None
+        snapshot = self.documents.change(URI, Change("", (row, column - characters), (row, column)), self.version)
         self.suggestions.changed(snapshot)
 
     def told(self) -> dict[str, int]:
@@ -119,14 +117,14 @@ def test_what_edits_tell(edits: list[str | int], expected: dict[str, int], marke
 def test_a_document_that_is_replaced_as_a_whole() -> None:
     following = Following("a = 1\nx = │)\n")
     change = change_to(following.documents.get(URI), "a = 1\nx = alpha(1))\n")
-    snapshot = following.documents.change(URI, [change], 2)
+    snapshot = following.documents.change(URI, change, 2)
     following.suggestions.changed(snapshot)
     assert following.told() == {"accepted": 1, SAVED: 8}
 
 
 def test_an_edit_elsewhere_says_nothing() -> None:
     following = Following("a = 1\nx = │\n")
-    following.suggestions.changed(following.documents.change(URI, [Change("2", (0, 4), (0, 5))], 2))
+    following.suggestions.changed(following.documents.change(URI, Change("2", (0, 4), (0, 5)), 2))
     assert following.told() == {}
     following.insert("alpha(1)")
     assert following.told() == {"accepted": 1, SAVED: 8}

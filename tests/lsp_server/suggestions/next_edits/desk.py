@@ -1,7 +1,6 @@
 """A document under a tracker of next edits, typed into as an editor would."""
 
 import asyncio
-from collections.abc import Iterator
 
 from lsp_server.documents.snapshots import Change, Documents, Snapshot
 from lsp_server.suggestions.next_edits.bursts import place_at
@@ -54,21 +53,13 @@ class Desk:
 
     def edit(self, uri: str, *changes: tuple[int, int, str]) -> None:
         """The same in any document."""
-
-        def apply() -> Iterator[Change]:
-            for start, end, new in changes:
-                before = self.documents.get(uri)
-                assert before is not None
-                change = Change(new, place_at(before.lines, start), place_at(before.lines, end))
-                yield change
-                newest = self.documents.get(uri)
-                assert newest is not None
-                self.edits.edited(before, change, newest, self.seconds)
-
         self.seconds += 2
-        after = self.documents.change(uri, apply())
-        assert after is not None
-        self.edits.changed(after)
+        for start, end, new in changes:
+            before = self.documents.get(uri)
+            assert before is not None
+            change = Change(new, place_at(before.lines, start), place_at(before.lines, end))
+            self.edits.edited(before, change, self.documents.apply(uri, change), self.seconds)
+        self.edits.changed(self.documents.settle(uri))
 
     def replace(self, old: str, new: str, count: int = 1) -> None:
         """Replace the first `old`, at most `count` characters at a time."""

@@ -217,8 +217,7 @@ def test_a_whole_new_text_is_the_lines_that_differ() -> None:
     desk = Desk()
     before = desk.snapshot
     change = change_to(before, PROGRAM.replace("width, height)", "breadth, height)", 1))
-    after = desk.documents.change(URI, iter([change]))
-    assert after is not None
+    after = desk.documents.change(URI, change)
     desk.edits.edited(before, change, after, 1.0)
     assert labels(desk.ask()) == ["rename 1 more use"]
 
