@@ -6,21 +6,21 @@ import sys
 
 import pytest
 
-PAGES = 24 * 2**20 // 4096
+PAGES = 16 * 2**20 // 4096
 USE_AND_FREE = """
 import resource
 from infill_engine.models.runtime.allocator import recycle_freed, release_freed
 {first}
 for _ in range(2):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    bytearray(24 * 2**20)
+    bytearray(16 * 2**20)
     {then}
 print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 
 
 def fresh_pages(first: str, then: str) -> int:
-    """How many pages a block of 24 MiB takes from the system when one like it has just been freed."""
+    """How many pages a block of 16 MiB takes from the system when one like it has just been freed."""
     code = USE_AND_FREE.format(first=first, then=then)
     return int(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
 
