@@ -13,8 +13,8 @@ from infill_engine.edits.types import Edit, Kind, Proposal, Span
 NAMED, UNNAMED = 0.75, 0.55  # if each new value has a name, and if "_" stands for one
 MOST_CALLS = 60
 RETURNS = ("return_statement", "return_expression", "return")
-PLAIN = ("expression_list", "tuple", "tuple_expression", "argument_list")  # the nodes of several values
-BRACKETED = ("array", "array_creation_expression")
+LISTS = ("expression_list", "argument_list")  # the nodes of several values, or of one
+WRAPPED = ("tuple", "tuple_expression", "array", "array_creation_expression")  # one value that has several
 # The text between the beginning of a line and the call: a keyword, what is assigned to, the sign, and `await`.
 ASSIGNED = re.compile(r"\s*(?:(?:const|let|var|auto)\s+)?(?P<targets>[^=]*?)\s*(?::=|=)\s*(?:await\s+)?\Z")
 TARGET = re.compile(r"[$@\w.]+\Z")
@@ -64,24 +64,25 @@ def _returns(source: Source, node: Node) -> Iterator[Node | None]:
             yield from _returns(source, child)
     body = node.child_by_field_name("body") if node.type in source.syntax.functions else None
     if body is not None:
-        last = body if body.type in BRACKETED + PLAIN else next(reversed(body.named_children), None)
-        if last is not None and (last.type == "identifier" or last.type in BRACKETED + PLAIN):
+        last = body if body.type in LISTS + WRAPPED else next(reversed(body.named_children), None)
+        if last is not None and (last.type == "identifier" or last.type in LISTS + WRAPPED):
             yield last
 
 
 def _values(source: Source, node: Node | None) -> list[str]:
     if node is None:
         return []
-    several = node.type in PLAIN + BRACKETED
+    several = node.type in LISTS + WRAPPED
     return [source.text_of(child) for child in (node.named_children if several else [node])]
 
 
 def _followed(edit: ParsedEdit, function: Node, values: Sequence[Sequence[str]], count: int) -> Iterator[Proposal]:
     """Yield the proposal that makes assignments take the new values. The results had `count` values before."""
     source = edit.before
+    wrapped = any(node is not None and node.type in WRAPPED for node in _returns(source, function))
     names = [_name_of(column) for column in list(zip(*values, strict=True))[count:]]
     calls = [call for call in calls_of(source, function) if call.certain]
-    made = [edited for call in calls if (edited := _assigned(edit, call, names, count)) is not None]
+    made = [edited for call in calls if (edited := _assigned(edit, call, names, count, wrapped=wrapped)) is not None]
     if made and len(calls) <= MOST_CALLS:
         label = f"take {', '.join(names)} from {len(made)} call{'s' if len(made) > 1 else ''}"
         yield Proposal(tuple(sorted(made)), label, UNNAMED if "_" in names else NAMED, Kind.SIGNATURE)
@@ -98,8 +99,11 @@ def _name_of(values: Sequence[str]) -> str:
     return "_"
 
 
-def _assigned(edit: ParsedEdit, call: Call, names: Sequence[str], count: int) -> Edit | None:
-    """Return the edit of the assignment of a call's result; None if it is not assigned, or was edited."""
+def _assigned(edit: ParsedEdit, call: Call, names: Sequence[str], count: int, *, wrapped: bool) -> Edit | None:
+    """Return the edit of the assignment of a call's result; None if it is not assigned, or was edited.
+
+    A variable that takes a list or tuple whole stays as it is.
+    """
     source, node = edit.before, call.arguments.parent
     assert node is not None
     text, (start, end) = source.text, source.span_of(node)
@@ -111,7 +115,7 @@ def _assigned(edit: ParsedEdit, call: Call, names: Sequence[str], count: int) ->
     old = found["targets"]
     bracketed = old[:1] in ("(", "[") and old[-1:] in (")", "]")
     targets = [one.strip() for one in (old[1:-1] if bracketed else old).split(",")]
-    if len(targets) != count or not all(map(TARGET.match, targets)):
+    if len(targets) != count or not all(map(TARGET.match, targets)) or (count == 1 and bracketed != wrapped):
         return None
     place = edit.shift.span(line + found.start("targets"), line + found.end("targets"))
     if place is None:
