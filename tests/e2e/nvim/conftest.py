@@ -7,20 +7,8 @@ from typing import Any
 
 import pytest
 from editor_setup import set_up_or_skip
-from nvim_editor import Editor, Start, editor
+from nvim_editor import SCRIPT, Editor, Start, editor
 
-SCRIPT = {
-    "rules": [
-        {"before": "x = ", "candidates": ["alpha(1)", "beta(2, 3)", "gamma"]},
-        {"before": "y = ", "candidates": ["other"]},
-        {"before": "z = ", "candidates": ["table(1)", "tail(2)"]},
-        {"before": "mid(", "candidates": ["first", "second"]},
-        {"before": "'😀é' + ", "candidates": ["'ünï' + tail"]},
-        {"before": "():\n    ", "candidates": ["one = 1\n    return one", "pass"]},
-        {"before": "if w:\n", "candidates": ["    one()"]},
-        {"before": "():\r\n    ", "candidates": ["one = 1\n    return one"]},
-    ]
-}
 _ERROR = re.compile(r"^(?:E\d+:|Error|Lua:|.*stack traceback)")
 
 

@@ -14,6 +14,19 @@ from typing import Any
 
 from editor_setup import set_up
 
+# What the engine of most tests says. It stands here, because several folders have a module `conftest`.
+SCRIPT = {
+    "rules": [
+        {"before": "x = ", "candidates": ["alpha(1)", "beta(2, 3)", "gamma"]},
+        {"before": "y = ", "candidates": ["other"]},
+        {"before": "z = ", "candidates": ["table(1)", "tail(2)"]},
+        {"before": "mid(", "candidates": ["first", "second"]},
+        {"before": "'😀é' + ", "candidates": ["'ünï' + tail"]},
+        {"before": "():\n    ", "candidates": ["one = 1\n    return one", "pass"]},
+        {"before": "if w:\n", "candidates": ["    one()"]},
+        {"before": "():\r\n    ", "candidates": ["one = 1\n    return one"]},
+    ]
+}
 WAIT = 90
 POLL = 0.01
 CURSOR = "│"

@@ -1,8 +1,7 @@
 """Ghost text as it is seen, cycled through, accepted, typed through, dismissed and undone."""
 
 import pytest
-from conftest import SCRIPT
-from nvim_editor import Editor, Start
+from nvim_editor import SCRIPT, Editor, Start
 
 
 @pytest.mark.parametrize(

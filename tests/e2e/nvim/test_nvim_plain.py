@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import SCRIPT
-from nvim_editor import POLL, REPOSITORY, Editor, editor
+from nvim_editor import POLL, REPOSITORY, SCRIPT, Editor, editor
 
 ROUND = 4  # seconds; asking again cancels what was asked for before, which a busy machine may still be at
 CONFIGURED = """
