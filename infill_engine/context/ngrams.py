@@ -1,5 +1,6 @@
 """What followed the same tokens elsewhere in a text."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -44,6 +45,14 @@ class Ngrams:
                 break
             found = following
         return _sample(found, COUNTED)
+
+    def usual_next(self, context: Sequence[int]) -> tuple[int, float] | None:
+        """Return the token that mostly followed the longest known suffix of `context`, and its share of the cases."""
+        following = self.longest(context)
+        if not len(following):
+            return None
+        (token, count), *_ = Counter(following.tolist()).most_common(1)
+        return int(token), count / len(following)
 
 
 def _sample(values: NDArray[np.int32], most: int) -> NDArray[np.int32]:

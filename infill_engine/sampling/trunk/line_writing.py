@@ -3,7 +3,6 @@
 Where the old text does not help, what followed the same tokens elsewhere in the patch is the draft.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -113,10 +112,10 @@ class LineWriter:
         """Return what mostly followed a token and those before it elsewhere in the patch, up to the end of a line."""
         found: list[int] = []
         while len(found) < REPEATED and not (found and self._ends(found[-1])):
-            following = self.patch.longest([*self.tokens[-LONGEST:], token, *found][-LONGEST:])
-            if not len(following):
+            usual = self.patch.usual_next([*self.tokens[-LONGEST:], token, *found][-LONGEST:])
+            if usual is None:
                 break
-            found.append(Counter(following.tolist()).most_common(1)[0][0])
+            found.append(usual[0])
         return found
 
     def _count(self, logprob: float) -> None:

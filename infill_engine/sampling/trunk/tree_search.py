@@ -4,7 +4,6 @@ The first pass also scores the retrieved texts. Each further pass reads the node
 their cost, so a pass verifies what the one before it proposed.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -211,11 +210,8 @@ class TreeSearch:
 
     def _usual_next(self, context: Sequence[int]) -> int | None:
         assert self.ngrams is not None
-        following = self.ngrams.longest(context)
-        if not len(following):
-            return None
-        (token, count), *_ = Counter(following.tolist()).most_common(1)
-        return int(token) if count >= LEAST_SHARE * len(following) else None
+        token, share = self.ngrams.usual_next(context) or (None, 0.0)
+        return token if share >= LEAST_SHARE else None
 
     @cached_property
     def _planner(self) -> BlockPlanner | None:
@@ -249,12 +245,12 @@ class TreeSearch:
             self.prompt, [node.token for node in nodes], [node.depth for node in nodes], parents, blocks
         )
         after = dict(zip(numbers, found.after, strict=True))
-        for number, prediction in after.items():
-            known.keep(tuple(tree.tokens(number)), prediction)
         if reads_prompt and (root := known.get(())) is not None:
             after[ROOT] = root
         if any(np.isnan(prediction.logprobs[0]) for prediction in after.values()):
             raise NoNumbersError
+        for number in numbers:
+            known.keep(tuple(tree.tokens(number)), after[number])
         learn_pass(tree, after)
         if found.denoised is not None and self._planner is not None:
             self._planner.learn(numbers, blocks, found.denoised)
