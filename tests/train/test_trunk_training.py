@@ -12,7 +12,7 @@ sys.path.append(str(Path(__file__).parents[1] / "infill_engine" / "models" / "tr
 from tiny_trunk import tiny_model
 
 from infill_engine.budget.work import finished
-from infill_engine.models.trunk.backends.products import FloatProducts
+from infill_engine.models.trunk.backends.torch_products import FloatProducts
 from infill_engine.models.trunk.network import UNSEEN, attention, forward, normed
 from train.trunk.data import ExampleSettings, HoleExample, Window, draw_window, lay_out
 from train.trunk.frozen import FrozenLinear

@@ -78,10 +78,9 @@ def folders_of(folder: Path | None) -> tuple[Path, Path]:
 def _int8_reader(folder: Path, trained: Path) -> Network | None:
     """The trunk as a CPU serves it, in int8, which reads contexts faster than bfloat16; None without a kernel."""
     from infill_engine.models.checkpoint.user_data import prepared_folder
-    from infill_engine.models.trunk.backends.products import fastest_kernel
     from infill_engine.models.trunk.prepared import load_prepared
     from infill_engine.models.trunk.sources import ShardsSource
-    from infill_engine.models.trunk.torch_loading import int8_backend
+    from train.denoiser.int8_network import int8_network
 
     prepared = load_prepared(ShardsSource(folder, trained), prepared_folder(), lambda *_: None)
-    return int8_backend(prepared, "", rows=READ_ROWS).network if fastest_kernel(prepared.config, READ_ROWS) else None
+    return int8_network(prepared, READ_ROWS)

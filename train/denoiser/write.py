@@ -20,8 +20,9 @@ from infill_engine.models.registry import folder_of, trained_folder
 from infill_engine.models.trunk.prepared import load_prepared
 from infill_engine.models.trunk.prompt import TrunkVocabulary
 from infill_engine.models.trunk.sources import ShardsSource
-from infill_engine.models.trunk.torch_loading import int8_backend
+from infill_engine.models.trunk.torch_loading import build_network
 from train.denoiser.context import context_path, save_context
+from train.denoiser.int8_network import int8_network
 from train.denoiser.lanes import Order, Writer, Written
 from train.denoiser.prompts import PromptSettings, draw_order
 from train.denoiser.texts import load_piece, pieces_in, save_piece
@@ -98,8 +99,9 @@ def open_writer(options: argparse.Namespace) -> tuple[Writer, TrunkVocabulary]:
     folder = folder_of("trunk")
     assert folder is not None
     vocabulary = TrunkVocabulary(folder / "tokenizer.json")
-    prepared = load_prepared(ShardsSource(folder, trained_folder(folder)), prepared_folder(), lambda *_: None)
-    network = int8_backend(prepared, "", rows=PROMPT_ROWS).network
+    source = ShardsSource(folder, trained_folder(folder))
+    prepared = load_prepared(source, prepared_folder(), lambda *_: None)
+    network = int8_network(prepared, PROMPT_ROWS) or build_network(source.open())
     ends = frozenset(vocabulary.need(*ENDS))
     keep_from = options.keep_from if options.contexts is not None else None
     return Writer(network, ends, lanes=options.lanes, slots=options.slots, keep_from=keep_from), vocabulary

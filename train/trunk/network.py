@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from infill_engine.errors import TrainingError
 from infill_engine.models.trunk.adapter import Adapter, Pair
-from infill_engine.models.trunk.backends.products import FloatProducts
+from infill_engine.models.trunk.backends.torch_products import FloatProducts
 from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.network import KeysValues, Layer, Network, forward, normed
 from train.trunk.attention import attend_in_groups, attend_to_prefix

@@ -12,9 +12,8 @@ With a denoiser, M mask rows join at its first layer, after rows of the same pas
     anchors [B], slots [M] of these blocks, side by side, cos and sin [1, 1, T + M, head_dim], mask [T + M, S + T + M]
       ─▶ denoised [M, W] and its likeliest_of_blocks, confidence [M, 1]
 
-Matrices are int8 with a scale for each of their rows. The plugin rounds activations to int8 with a scale for each row,
-keeps a matrix in int8 if it is `Constant ─▶ Convert ─▶ Multiply ─▶ MatMul`, and fuses the operations of RMSNorm and of
-RoPE if they are written as they are here.
+Matrices and the rows that they multiply are int8, with a scale for each row (`products`). The plugin fuses the
+operations of RMSNorm and of RoPE if they are written as they are here.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,6 +29,7 @@ from openvino import opset15 as op
 
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.denoiser import Denoiser
+from infill_engine.models.trunk.products import Products, rounding_options
 
 OPERATIONS, WEIGHTS = "graph.xml", "graph.bin"  # the files of a kept graph
 BLOCKS = "likeliest_of_blocks"
@@ -39,22 +39,21 @@ UNSEEN = np.finfo(np.float32).min / 2  # twice this is still finite
 Arrays = Mapping[str, NDArray[Any]]
 
 
-def build_graph(config: TrunkConfig, arrays: Arrays, denoiser: Denoiser | None = None) -> ov.Model:
+def build_graph(config: TrunkConfig, arrays: Arrays, products: Products, denoiser: Denoiser | None = None) -> ov.Model:
     """Return the network with the arrays of `prepared`."""
-    return _Builder(config, arrays, denoiser).model()
+    return _Builder(config, arrays, products, denoiser).model()
 
 
 def compile_graph(graph: ov.Model | Path, width: int, threads: int) -> ov.CompiledModel:
     """Compile a graph, or the folder of a kept one, for this machine's CPU. Raises RuntimeError.
 
-    `width` is the size of a row, so that each row is rounded with a single scale.
+    `width` is the size of a row.
     """
     options: dict[str, Any] = {
         "INFERENCE_NUM_THREADS": threads,
         "PERFORMANCE_HINT": "LATENCY",
-        "INFERENCE_PRECISION_HINT": "f32",
-        "DYNAMIC_QUANTIZATION_GROUP_SIZE": width,
         "CPU_RUNTIME_CACHE_CAPACITY": KERNELS,
+        **rounding_options(width),
     }
     if isinstance(graph, Path):
         # OpenVINO keeps what it compiles beside the graph, without another copy of the weights.
@@ -84,8 +83,8 @@ class _Blocks:
 class _Builder:
     """Makes the nodes of one graph."""
 
-    def __init__(self, config: TrunkConfig, arrays: Arrays, denoiser: Denoiser | None) -> None:
-        self.config, self.arrays, self.denoiser = config, arrays, denoiser
+    def __init__(self, config: TrunkConfig, arrays: Arrays, products: Products, denoiser: Denoiser | None) -> None:
+        self.config, self.arrays, self.products, self.denoiser = config, arrays, products, denoiser
         f32, i32 = ov.Type.f32, ov.Type.i32
         self.ids, self.wanted = op.parameter([-1], i32, "ids"), op.parameter([-1], i32, "wanted")
         shape, parts = [config.kv_heads, -1, config.head_dim], ("keys", "values")
@@ -166,9 +165,10 @@ class _Builder:
         keys, values = op.squeeze(keys, _int(0)), op.squeeze(values, _int(0))
         seen = self._attention(queries, keys, values, self.kept[layer], sight.mask)
         x = op.add(x, self._by_kind(seen, blocks, lambda x, arrays: self._product(x, arrays, f"{name}out")))
-        gate_up = self._product(self._norm(x, self._vector(f"{name}mlp_norm")), self.arrays, f"{name}gate_up")
-        gate, up = _split(gate_up, 1, config.hidden, config.hidden)
-        x = op.add(x, self._product(op.multiply(op.swish(gate), up), self.arrays, f"{name}down"))
+        normed = self.products.enter(self._norm(x, self._vector(f"{name}mlp_norm")), config.dim)
+        gate, up = _split(self._multiply(normed, self.arrays, f"{name}gate_up"), 1, config.hidden, config.hidden)
+        down = self._multiply(op.multiply(op.swish(gate), up), self.arrays, f"{name}down")
+        x = op.add(x, self.products.leave(down, config.dim))
         new = op.concat([keys, values], 0)
         if blocks is not None:
             new = op.variadic_split(new, _int(1), blocks.counts).outputs()[0]
@@ -216,9 +216,13 @@ class _Builder:
         return op.multiply(weight, op.multiply(x, op.divide(op.constant(np.float32(1)), root)))
 
     def _product(self, x: Node, arrays: Arrays, name: str) -> Node:
-        codes = op.convert(_shared(arrays[f"{name}.codes"]), "f16")
-        scaled = op.multiply(codes, _constant(arrays[f"{name}.scales"]))
-        return op.matmul(x, op.convert(scaled, "f32"), False, True)
+        """Return rows [T, N] for rows [T, K]."""
+        n, k = arrays[f"{name}.codes"].shape
+        return self.products.leave(self._multiply(self.products.enter(x, k), arrays, name), n)
+
+    def _multiply(self, x: Node, arrays: Arrays, name: str) -> Node:
+        """Return rows in the products' layout for rows in the same layout."""
+        return self.products.multiply(x, arrays[f"{name}.codes"], arrays[f"{name}.scales"])
 
     def _vector(self, name: str) -> Node:
         return _constant(self.arrays[name])

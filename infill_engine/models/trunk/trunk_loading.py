@@ -4,8 +4,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from infill_engine.errors import InputError, ModelDamagedError, ModelError, ModelTooLargeError
 from infill_engine.models.checkpoint.user_data import prepared_folder
@@ -21,11 +22,6 @@ from infill_engine.models.trunk.slots import SLOTS
 from infill_engine.models.trunk.smoothing import Smoothing
 from infill_engine.models.trunk.sources import Source
 from infill_engine.settings import AUTO, ModelSettings
-
-if TYPE_CHECKING:
-    import openvino as ov
-
-    from infill_engine.models.trunk.backends.openvino_backend import OpenVinoBackend
 
 Report = Callable[[str, float], None]  # the current task, and the share of it that is done
 INT8 = "int8"
@@ -52,9 +48,10 @@ def load_trunk(source: Source, device: str, settings: ModelSettings, report: Rep
         soft_prompt, other_note = _unless_damaged(source.soft_prompt, "The model proposes worse next edits")
         backend = kept.result() if kept is not None else None
         if backend is None and in_int8:
-            prepared = load_prepared(source, prepared_folder(), report)
-            report("compiling the model", 0.9)
-            backend, other_note = _int8_backend(prepared, source, denoiser), f"{prepared.note} {other_note}".strip()
+            backend, why = _new_backend(source, denoiser, report)
+            other_note = f"{why} {other_note}".strip()
+    if in_int8 and on_apple_silicon() and not find_spec("mlx"):
+        other_note = f"{other_note} This computer's GPU is faster: run {installing(MLX)}.".strip()
     backend = backend or _float_backend(source, denoiser, device, settings, report)
     return TrunkModel(backend, vocabulary, f"{note} {other_note}".strip(), soft_prompt)
 
@@ -100,57 +97,61 @@ def find_openvino() -> bool:
 def _kept_backend(source: Source, denoiser: Denoiser | None) -> Backend | None:
     """Return OpenVINO's backend with the graph that an earlier start has kept.
 
-    None if there is none; one that is damaged, or that torch computes faster, is deleted.
+    None if there is none; one that is damaged is deleted.
     """
+    from infill_engine.models.trunk.backends.openvino_backend import OpenVinoBackend
     from infill_engine.models.trunk.graph_files import find_graph, is_intact
+    from infill_engine.models.trunk.products import choose_products
 
-    folder = find_graph(source, denoiser, prepared_folder())
-    if folder is None:
-        return None
-    backend = None
-    with ThreadPoolExecutor(1) as beside:
+    backend = folder = None
+    with ThreadPoolExecutor(1) as beside, suppress(RuntimeError):  # what OpenVINO raises
+        folder = find_graph(source, denoiser, choose_products(), prepared_folder())
+        if folder is None:
+            return None
         intact = beside.submit(is_intact, folder)
-        with suppress(RuntimeError):  # what OpenVINO raises
-            backend = _openvino_backend(source.config, folder, denoiser)
-    if backend is not None and intact.result():
-        return backend
-    _try_to_delete(folder)
+        backend = OpenVinoBackend(source.config, folder, _threads(), denoiser)
+        if intact.result():
+            return backend
+    if folder is not None:
+        _try_to_delete(folder)
     return None
 
 
-def _int8_backend(prepared: Prepared, source: Source, denoiser: Denoiser | None) -> Backend:
-    """Return the fastest backend here: torch where OpenVINO cannot be used, or has no fast int8 products.
+def _new_backend(source: Source, denoiser: Denoiser | None, report: Report) -> tuple[Backend, str]:
+    """Return a backend in int8, or in floats where OpenVINO cannot be used, and what the user should know.
 
-    Without torch, OpenVINO computes as well as it can. Raises ModelError if neither can.
+    Raises ModelError where neither can be used, or ModelTooLargeError if floats do not fit.
     """
     note = "OpenVINO is not installed (`pip install openvino`)"
     if find_openvino():
-        note = "OpenVINO is slower on this processor"
+        prepared = load_prepared(source, prepared_folder(), report)
+        report("compiling the model", 0.9)
         try:
-            if (backend := _new_backend(prepared, source, denoiser)) is not None:
-                return backend
+            return _compiled(prepared, source, denoiser), prepared.note
         except RuntimeError:  # what OpenVINO raises
             note = "OpenVINO does not know this processor"
-    if has_torch():
-        from infill_engine.models.trunk.torch_loading import int8_backend
+    if not has_torch():
+        raise ModelError(
+            f"{note}, and torch, which would compute the model in its place, is not installed: run {installing(TORCH)}."
+        )
+    floats = ModelSettings(dtype="fp32")
+    if source.name != TRUNK:
+        require_memory(source, "cpu", floats)
+    return _float_backend(source, denoiser, "cpu", floats, report, note), ""
 
-        return int8_backend(prepared, note, denoiser)
-    raise ModelError(
-        f"{note}, and torch, which would compute the model in its place, is not installed: run {installing(TORCH)}."
-    )
 
-
-def _new_backend(prepared: Prepared, source: Source, denoiser: Denoiser | None) -> Backend | None:
-    """Return OpenVINO's backend, and keep its graph; None if torch computes faster. Raises RuntimeError."""
+def _compiled(prepared: Prepared, source: Source, denoiser: Denoiser | None) -> Backend:
+    """Return OpenVINO's backend, and keep its graph. Raises RuntimeError."""
+    from infill_engine.models.trunk.backends.openvino_backend import OpenVinoBackend
     from infill_engine.models.trunk.graph import build_graph
     from infill_engine.models.trunk.graph_files import finish_graph, write_graph
+    from infill_engine.models.trunk.products import choose_products
 
-    graph, backend = build_graph(prepared.config, prepared.arrays, denoiser), None
-    if has_torch() and _openvino_backend(prepared.config, graph, denoiser) is None:
-        return None  # before the weights are written once more
-    folder = None if prepared.note else write_graph(graph, source, denoiser, prepared_folder())
+    products = choose_products()
+    graph, backend = build_graph(prepared.config, prepared.arrays, products, denoiser), None
+    folder = None if prepared.note else write_graph(graph, source, denoiser, products, prepared_folder())
     try:
-        backend = _openvino_backend(prepared.config, folder or graph, denoiser)
+        backend = OpenVinoBackend(prepared.config, folder or graph, _threads(), denoiser)
     finally:
         if folder is not None and backend is not None:
             finish_graph(folder)
@@ -159,18 +160,8 @@ def _new_backend(prepared: Prepared, source: Source, denoiser: Denoiser | None) 
     return backend
 
 
-def _openvino_backend(
-    config: TrunkConfig, graph: "ov.Model | Path", denoiser: Denoiser | None
-) -> "OpenVinoBackend | None":
-    """Return OpenVINO's backend unless torch computes faster; its profile says if it is slow. Raises RuntimeError."""
-    from infill_engine.models.trunk.backends.openvino_backend import OpenVinoBackend
-
-    backend = OpenVinoBackend(config, graph, wanted_threads() or physical_cores(), denoiser)
-    if not backend.is_fast():
-        if has_torch():
-            return None
-        backend.profile += f"; slow on this processor: try {installing(MLX if on_apple_silicon() else TORCH)}"
-    return backend
+def _threads() -> int:
+    return wanted_threads() or physical_cores()
 
 
 def _try_to_delete(folder: Path) -> None:
@@ -179,9 +170,12 @@ def _try_to_delete(folder: Path) -> None:
 
 
 def _float_backend(
-    source: Source, denoiser: Denoiser | None, device: str, settings: ModelSettings, report: Report
+    source: Source, denoiser: Denoiser | None, device: str, settings: ModelSettings, report: Report, note: str = ""
 ) -> Backend:
-    """Return a backend that computes in a floating-point type. Raises InputError if that needs torch."""
+    """Return a backend that computes in a floating-point type; `note` is added to its profile.
+
+    Raises InputError if that needs torch.
+    """
     if device == MLX:
         from infill_engine.models.trunk.backends.mlx_backend import MlxBackend
 
@@ -192,4 +186,4 @@ def _float_backend(
         )
     from infill_engine.models.trunk.torch_loading import load_backend
 
-    return load_backend(source.open(), denoiser, device, settings, report)
+    return load_backend(source.open(), denoiser, device, settings, report, note)

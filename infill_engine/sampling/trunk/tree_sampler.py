@@ -153,11 +153,10 @@ class TreeSampler(Proposer):
         self.model.forget_continuations()
 
     def measure(self) -> None:
-        """Measure passes of usual sizes, without one-time setup, unless loading has."""
-        run_pass, known = self.model.separate_pass(), self.model.backend.least_ms
+        """Measure passes of usual sizes, without one-time setup."""
+        run_pass = self.model.separate_pass()
         for size, attempts in MEASURED.items():
-            took_ms = known.get(size) or min(timed(run_pass, size) for _ in range(attempts))
-            self.costs.observe(Phase.PASS, size, took_ms)
+            self.costs.observe(Phase.PASS, size, min(timed(run_pass, size) for _ in range(attempts)))
 
     def _read(self, prompt: Prompt, *, hurried: bool = False) -> Job[ReadPrompt]:
         limit_ms = max(self.part_ms, HURRIED_MS) if hurried else self.part_ms

@@ -1,6 +1,6 @@
 """The interface of the backends that compute the trunk: OpenVINO, torch and MLX."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -35,11 +35,6 @@ class Backend(Protocol):
     @property
     def profile(self) -> str:
         """How it computes, such as `int8, 1 thread`."""
-        ...
-
-    @property
-    def least_ms(self) -> Mapping[int, float]:
-        """The milliseconds of passes by their rows, if loading has measured any."""
         ...
 
     def new_buffer(self) -> Any: ...

@@ -51,7 +51,6 @@ class MlxBackend:
         weights, self.config, self.denoiser = merged.weights, merged.config, denoiser
         self.dtype = getattr(mx, dtype or ("float16" if on_apple_silicon() else "float32"))
         self.profile = "float32" if self.dtype == mx.float32 else f"{BITS} bits"
-        self.least_ms: dict[int, float] = {}
         self._layers = [self._layer(merged.layer(number)) for number in range(self.config.layers)]
         self._norm = self._array(weights.read_vector("norm"))
         codes, scales = weights.embedding()

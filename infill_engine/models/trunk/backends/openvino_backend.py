@@ -1,14 +1,13 @@
 """Computes the trunk on a CPU with OpenVINO. Does not import torch."""
 
 from collections.abc import Iterator, Sequence
-from math import inf, prod
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import openvino as ov
 
-from infill_engine.budget.deadline import timed
 from infill_engine.models.runtime.allocator import release_mapped
 from infill_engine.models.trunk.backends.interface import LIKELIEST, Likely
 from infill_engine.models.trunk.config import TrunkConfig
@@ -17,7 +16,6 @@ from infill_engine.models.trunk.graph import BLOCK, BLOCKS, UNSEEN, WEIGHTS, com
 from infill_engine.models.trunk.slots import NO_BLOCKS, SLOTS, TEXTS, Blocks, Rows
 from infill_engine.models.trunk.soft_prompt import SoftPrompt
 
-MANY, SLOW, ATTEMPTS = 8, 3.0, 6
 KEYS_STEP = 32  # a pass pads its kept keys to a multiple of this, because the plugin plans anew for each number
 Buffer = Floats  # [layers, 2 * kv_heads, SLOTS, head_dim]: keys, then values
 
@@ -30,30 +28,19 @@ class OpenVinoBackend:
     def __init__(
         self, config: TrunkConfig, graph: ov.Model | Path, threads: int, denoiser: Denoiser | None = None
     ) -> None:
-        """Compile a graph with this denoiser, or one that is kept in a folder. Raises RuntimeError."""
+        """Compile a graph with this denoiser, or one that is kept in a folder.
+
+        Raises RuntimeError if this processor cannot run it.
+        """
         self.config, self.denoiser = config, denoiser
         self.profile = f"int8, {threads} thread" + "s" * (threads > 1)
         compiled = compile_graph(graph, config.dim, threads)
-        self._mapped = graph / WEIGHTS if isinstance(graph, Path) else None  # the embedding stays mapped
         self._staging = np.empty(prod(self._shape), np.float32)
         self._request = compiled.create_infer_request()
-        self.least_ms: dict[int, float] = {}
         self._outputs = {output.node.friendly_name: output for output in compiled.outputs}
-
-    def is_fast(self) -> bool:
-        """Return whether MANY rows cost less than SLOW times as much as one row, as they do in int8.
-
-        Raises RuntimeError if this processor cannot run the graph.
-        """
-        buffer, self.least_ms = self.new_buffer(), {1: inf, MANY: inf}
-        for attempt in range(ATTEMPTS):  # a busy moment must not decide
-            for rows, before_ms in self.least_ms.items():
-                self.least_ms[rows] = min(before_ms, timed(self.run, buffer, _unrelated(rows), 0))
-            if attempt and self.least_ms[MANY] < SLOW * self.least_ms[1]:
-                break
-        if self._mapped is not None:
-            release_mapped(self._mapped)  # the passes have packed the matrices
-        return self.least_ms[MANY] < SLOW * self.least_ms[1]
+        self.run(self.new_buffer(), _ONE_ROW, 0)  # packs the matrices
+        if isinstance(graph, Path):
+            release_mapped(graph / WEIGHTS)  # the embedding stays mapped
 
     def new_buffer(self) -> Buffer:
         """See `Backend`."""
@@ -146,14 +133,6 @@ def _with_blocks(mask: Floats, blocks: Blocks) -> Floats:
     return whole
 
 
-def _unrelated(count: int) -> Rows:
-    """Return rows that see only themselves."""
-    slots = range(TEXTS, TEXTS + count)
-    seen = np.zeros((count, SLOTS), np.bool_)
-    seen[range(count), slots] = True
-    return Rows([0] * count, [0] * count, slots, seen)
-
-
 def likeliest(logprobs: Floats, of_blocks: Floats | None) -> Ints:
     """Return the LIKELIEST tokens [W, LIKELIEST] of each row, best first; the lower number first if two are equal.
 
@@ -171,3 +150,6 @@ def likeliest(logprobs: Floats, of_blocks: Floats | None) -> Ints:
 def _largest(values: Floats) -> Ints:
     """Return the indices of the LIKELIEST largest values of each row, in any order."""
     return np.argpartition(values, -LIKELIEST, axis=1)[:, -LIKELIEST:]
+
+
+_ONE_ROW = Rows([0], [0], [TEXTS], np.arange(SLOTS)[None] == TEXTS, 0)

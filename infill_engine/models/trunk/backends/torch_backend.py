@@ -1,6 +1,6 @@
 """Computes the trunk with torch: on CUDA and Apple's Metal, and wherever OpenVINO cannot be used."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -44,11 +44,6 @@ class TorchBackend:
     def denoiser(self) -> Denoiser | None:
         """See `Backend`."""
         return None if self.blocks is None else self.blocks.denoiser
-
-    @property
-    def least_ms(self) -> Mapping[int, float]:
-        """See `Backend`."""
-        return {}
 
     def new_buffer(self) -> Buffer:
         """See `Backend`."""

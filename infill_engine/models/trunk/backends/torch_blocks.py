@@ -9,7 +9,7 @@ import torch.nn.functional as F  # noqa: N812  (the conventional name)
 from torch import Tensor
 
 from infill_engine.models.trunk.backends.interface import LIKELIEST
-from infill_engine.models.trunk.backends.products import Codes, Product, Scales
+from infill_engine.models.trunk.backends.torch_products import Codes, Product, Scales
 from infill_engine.models.trunk.denoiser import Denoised, Denoiser
 from infill_engine.models.trunk.files.weights import Packed
 from infill_engine.models.trunk.network import UNSEEN, Layer, Network, attention, forward, normed

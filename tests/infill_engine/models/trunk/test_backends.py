@@ -1,27 +1,25 @@
-"""The same shards through torch in float32 and int8, OpenVINO and MLX; with and without an adapter."""
+"""The same shards through torch in float32, OpenVINO in int8 and MLX; with and without an adapter."""
 
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tiny_gguf
-import torch
 from tiny_gguf import KV_HEADS, LAYERS, silent, write_gguf, write_plan
 
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models.quantization.int8_kernels import KERNELS, Kernel, is_exact
 from infill_engine.models.trunk import torch_loading
 from infill_engine.models.trunk.adapter import ADAPTER, Adapter
 from infill_engine.models.trunk.backends.interface import LIKELIEST
 from infill_engine.models.trunk.backends.openvino_backend import OpenVinoBackend, likeliest
-from infill_engine.models.trunk.backends.products import fastest_kernel
 from infill_engine.models.trunk.backends.torch_backend import TorchBackend
 from infill_engine.models.trunk.files.convert import convert
 from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.graph import BLOCK, build_graph
 from infill_engine.models.trunk.merged import MergedWeights
 from infill_engine.models.trunk.prepared import Prepared, load_prepared
+from infill_engine.models.trunk.products import BY_PLUGIN, IN_GRAPH, Products
 from infill_engine.models.trunk.prompt import Prompt
 from infill_engine.models.trunk.slots import MIDDLE, PREFIX, SUFFIX, TEXTS, Rows, joined, prompt_rows, text_rows
 from infill_engine.models.trunk.smoothing import Smoothing
@@ -66,22 +64,12 @@ def prepared(weights: TrunkWeights, adapter: Adapter) -> Prepared:
     return load_prepared(ShardsSource(weights.folder, trained), weights.folder.with_name("cache"), silent)
 
 
-def openvino(weights: TrunkWeights, adapter: Adapter) -> OpenVinoBackend:
+def openvino(weights: TrunkWeights, adapter: Adapter, products: Products = BY_PLUGIN) -> OpenVinoBackend:
     read = prepared(weights, adapter)
-    return OpenVinoBackend(read.config, build_graph(read.config, read.arrays), 2)
+    return OpenVinoBackend(read.config, build_graph(read.config, read.arrays, products), 2)
 
 
-def torch_int8(kernel: type[Kernel]) -> Callable[[TrunkWeights, Adapter], TorchBackend]:
-    def make(weights: TrunkWeights, adapter: Adapter) -> TorchBackend:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(torch_loading, "fastest_kernel", lambda _config, _rows: kernel)
-            return torch_loading.int8_backend(prepared(weights, adapter), "")
-
-    return make
-
-
-INT8 = [pytest.param(openvino, id="openvino")]
-INT8 += [pytest.param(torch_int8(kernel), id=kernel.NAME) for kernel in KERNELS if is_exact(kernel)]
+INT8 = [pytest.param(partial(openvino, products=products), id=products.name) for products in (BY_PLUGIN, IN_GRAPH)]
 
 
 def rows_of(prompt: Prompt):
@@ -205,12 +193,3 @@ def test_an_adapter_of_another_trunk_is_refused():
     adapter = Adapter({"layers.0.out": (np.ones((3, 1), np.float32), np.ones((1, 2), np.float32))})
     with pytest.raises(ModelDamagedError, match=r"layers\.0\.out"):
         adapter.merged("layers.0.out", np.ones((2, 2), np.float32))
-
-
-def test_a_kernel_is_chosen_among_those_that_are_exact(weights):
-    threads = torch.get_num_threads()
-    try:
-        assert fastest_kernel(weights.config, kernels=KERNELS) in [kernel for kernel in KERNELS if is_exact(kernel)]
-        assert fastest_kernel(weights.config, kernels=[]) is None
-    finally:
-        torch.set_num_threads(threads)

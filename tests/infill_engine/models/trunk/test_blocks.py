@@ -13,14 +13,15 @@ from infill_engine.errors import ModelDamagedError
 from infill_engine.models.trunk import torch_loading
 from infill_engine.models.trunk.backends.interface import LIKELIEST
 from infill_engine.models.trunk.backends.openvino_backend import OpenVinoBackend
-from infill_engine.models.trunk.backends.products import FloatProducts
 from infill_engine.models.trunk.backends.torch_backend import TorchBackend
 from infill_engine.models.trunk.backends.torch_blocks import TorchBlocks
+from infill_engine.models.trunk.backends.torch_products import FloatProducts
 from infill_engine.models.trunk.denoiser import DENOISER, Denoised, Denoiser
 from infill_engine.models.trunk.files.convert import convert
 from infill_engine.models.trunk.files.shards import map_shard, write_shard
 from infill_engine.models.trunk.graph import build_graph
 from infill_engine.models.trunk.prepared import load_prepared
+from infill_engine.models.trunk.products import BY_PLUGIN, IN_GRAPH
 from infill_engine.models.trunk.slots import NO_BLOCKS, SLOTS, Blocks, Rows
 from infill_engine.models.trunk.sources import ShardsSource
 from infill_engine.models.trunk.trunk_loading import load_trunk
@@ -69,14 +70,14 @@ def floats(source, denoiser):
     return TorchBackend(network, blocks=blocks)
 
 
-def openvino(source, denoiser):
+def openvino(source, denoiser, products=BY_PLUGIN):
     prepared = load_prepared(source, source.trained.with_name("cache"), silent)
-    return OpenVinoBackend(prepared.config, build_graph(prepared.config, prepared.arrays, denoiser), 2, denoiser)
+    graph = build_graph(prepared.config, prepared.arrays, products, denoiser)
+    return OpenVinoBackend(prepared.config, graph, 2, denoiser)
 
 
-def torch_int8(source, denoiser):
-    prepared = load_prepared(source, source.trained.with_name("cache"), silent)
-    return torch_loading.int8_backend(prepared, "", denoiser)
+def openvino_in_graph(source, denoiser):
+    return openvino(source, denoiser, IN_GRAPH)
 
 
 def mlx(source, denoiser):
@@ -115,7 +116,7 @@ def test_mask_rows_are_served_as_they_were_trained(source, run, denoiser):
     assert np.abs(found.confidence - doubt).mean() < 0.05
 
 
-@pytest.mark.parametrize("make", [openvino, torch_int8, mlx])
+@pytest.mark.parametrize("make", [openvino, openvino_in_graph, mlx])
 def test_every_backend_proposes_the_same(source, denoiser, make):
     reference, backend = floats(source, denoiser), make(source, denoiser)
     expected = reference.run(reference.new_buffer(), rows_of(TOKENS), 0, BLOCKS).denoised
@@ -125,7 +126,7 @@ def test_every_backend_proposes_the_same(source, denoiser, make):
     assert np.abs(found.confidence - expected.confidence).mean() < 0.1
 
 
-@pytest.mark.parametrize("make", [floats, openvino, torch_int8, mlx])
+@pytest.mark.parametrize("make", [floats, openvino, openvino_in_graph, mlx])
 def test_real_rows_do_not_notice_mask_rows(source, denoiser, make):
     backend, found = make(source, denoiser), []
     for blocks in (NO_BLOCKS, Blocks([4, 13], [7, 2])):
@@ -137,7 +138,7 @@ def test_real_rows_do_not_notice_mask_rows(source, denoiser, make):
     np.testing.assert_allclose(found[1], found[0], atol=1e-5)
 
 
-@pytest.mark.parametrize("make", [floats, openvino, torch_int8, mlx])
+@pytest.mark.parametrize("make", [floats, openvino, openvino_in_graph, mlx])
 def test_a_block_does_not_notice_other_blocks(source, denoiser, make):
     backend = make(source, denoiser)
     together = backend.run(backend.new_buffer(), rows_of(TOKENS), 0, BLOCKS).denoised

@@ -14,10 +14,10 @@ from infill_engine.models.checkpoint.folder import CHECKSUMS
 from infill_engine.models.runtime.allocator import release_mapped
 from infill_engine.models.trunk import trunk_loading as module
 from infill_engine.models.trunk.adapter import Adapter
-from infill_engine.models.trunk.backends.openvino_backend import OpenVinoBackend
 from infill_engine.models.trunk.files.convert import convert
 from infill_engine.models.trunk.graph import OPERATIONS, WEIGHTS
 from infill_engine.models.trunk.prepared import GRAPH, SUFFIX, kept_files
+from infill_engine.models.trunk.products import BY_PLUGIN, IN_GRAPH
 from infill_engine.models.trunk.prompt_cache import NOTHING
 from infill_engine.models.trunk.slots import TEXTS, text_rows
 from infill_engine.models.trunk.sources import ShardsSource
@@ -31,7 +31,6 @@ def trunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     convert(tmp_path / "tiny.gguf", tmp_path / "trunk", write_plan(tmp_path / "made-from", source), silent)
     monkeypatch.setattr(module, "prepared_folder", lambda: tmp_path / "cache")
     monkeypatch.setattr(ShardsSource, "vocabulary", lambda _self: Mock())
-    monkeypatch.setattr(OpenVinoBackend, "is_fast", lambda _self: True)
     return tmp_path / "trunk"
 
 
@@ -116,11 +115,14 @@ def test_another_adapter_replaces_it(trunk: Path, prepared: list[int]) -> None:
     assert len(kept(trunk)) == 1
 
 
-def test_where_torch_computes_faster_prepared_weights_are_kept(trunk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    load(trunk)
-    monkeypatch.setattr(OpenVinoBackend, "is_fast", lambda _self: False)
-    load(trunk)
-    assert [path.suffix for path in kept(trunk)] == [SUFFIX]
+def test_a_processor_that_needs_other_products_gets_a_graph_of_its_own(
+    trunk: Path, prepared: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for products in (BY_PLUGIN, IN_GRAPH):
+        monkeypatch.setattr("infill_engine.models.trunk.products.choose_products", lambda found=products: found)
+        load(trunk)
+    assert len(prepared) == 2
+    assert len(kept(trunk)) == 1
 
 
 def test_a_graph_that_cannot_be_written_is_compiled_in_memory(trunk: Path, monkeypatch: pytest.MonkeyPatch) -> None:

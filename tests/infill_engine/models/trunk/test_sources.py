@@ -31,6 +31,7 @@ from infill_engine.models.trunk.files.gguf_file import MATRICES
 from infill_engine.models.trunk.graph import build_graph
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.prepared import kept_files, load_prepared
+from infill_engine.models.trunk.products import choose_products
 from infill_engine.models.trunk.slots import MIDDLE, Rows
 from infill_engine.models.trunk.sources import Source, source_of
 from infill_engine.models.trunk.torch_loading import build_network
@@ -121,7 +122,9 @@ def test_what_the_transformers_library_computes(tmp_path: Path, form: str, kind:
     assert source.config.tied is tied
     exact = logprobs(TorchBackend(build_network(source.open())))
     prepared = load_prepared(source, tmp_path / "cache", silent)
-    rounded = logprobs(OpenVinoBackend(source.config, build_graph(source.config, prepared.arrays), 1))
+    rounded = logprobs(
+        OpenVinoBackend(source.config, build_graph(source.config, prepared.arrays, choose_products()), 1)
+    )
     assert np.abs(exact - expected).max() < (0.1 if kind == "bfloat16" else 0.02)
     assert np.abs(rounded - expected).mean() < 0.1
 
@@ -152,7 +155,6 @@ def test_it_answers_and_is_prepared_once(
     gguf: Path, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(CostModel, "observe", lambda *_: None)  # measured costs decide how many rows a pass reads
-    monkeypatch.setattr(OpenVinoBackend, "is_fast", lambda _self: True)  # or a busy machine computes with torch
     path = gguf if kind == "file" else published(gguf, tmp_path / "folder", tied=True)
     told: list[str] = []
     engines = [load_engine(str(path), device="cpu", progress=lambda task, _share: told.append(task)) for _ in range(2)]

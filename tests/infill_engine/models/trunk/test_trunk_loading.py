@@ -1,5 +1,6 @@
 """Where OpenVINO cannot be used, torch computes the same, and the profile says why. Without torch, a message does."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -9,10 +10,11 @@ from tiny_gguf import silent, write_gguf, write_plan
 
 from infill_engine.errors import InputError, ModelError
 from infill_engine.models.trunk import trunk_loading as module
+from infill_engine.models.trunk.backends.interface import Backend
 from infill_engine.models.trunk.backends.openvino_backend import OpenVinoBackend
 from infill_engine.models.trunk.backends.torch_backend import TorchBackend
 from infill_engine.models.trunk.files.convert import convert
-from infill_engine.models.trunk.prepared import Prepared, load_prepared
+from infill_engine.models.trunk.prepared import GRAPH
 from infill_engine.models.trunk.sources import ShardsSource
 from infill_engine.settings import ModelSettings
 
@@ -32,68 +34,41 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def prepared(source: ShardsSource, cache: Path) -> Prepared:
-    return load_prepared(source, cache, silent)
-
-
-@pytest.fixture
 def without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
 
 
-def test_openvino_computes_where_it_is_fast(
-    prepared: Prepared, source: ShardsSource, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(OpenVinoBackend, "is_fast", lambda _backend: True)
-    assert isinstance(module._int8_backend(prepared, source, None), OpenVinoBackend)
+def load(source: ShardsSource) -> tuple[Backend, str]:
+    return module._new_backend(source, None, silent)
 
 
-def test_it_is_not_installed(prepared: Prepared, source: ShardsSource, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_openvino_computes(source: ShardsSource) -> None:
+    backend, note = load(source)
+    assert isinstance(backend, OpenVinoBackend)
+    assert note == ""
+
+
+def test_it_is_not_installed(source: ShardsSource, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "find_openvino", lambda: False)
-    backend = module._int8_backend(prepared, source, None)
+    backend, _ = load(source)
     assert isinstance(backend, TorchBackend)
-    assert "pip install openvino" in backend.profile
+    assert re.fullmatch(r"float32, \d+ threads?; OpenVINO is not installed \(`pip install openvino`\)", backend.profile)
 
 
-def test_it_has_no_fast_int8_products_here(
-    prepared: Prepared, source: ShardsSource, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(OpenVinoBackend, "is_fast", lambda _backend: False)
-    backend = module._int8_backend(prepared, source, None)
-    assert isinstance(backend, TorchBackend)
-    assert "slower on this processor" in backend.profile
-
-
-def test_it_does_not_know_the_processor(
-    prepared: Prepared, source: ShardsSource, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(_backend: OpenVinoBackend) -> bool:
+def test_it_does_not_know_the_processor(source: ShardsSource, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_given: object) -> None:
         raise RuntimeError("could not create a primitive descriptor")
 
-    monkeypatch.setattr(OpenVinoBackend, "is_fast", fail)
-    assert "does not know this processor" in module._int8_backend(prepared, source, None).profile
+    monkeypatch.setattr(OpenVinoBackend, "run", fail)
+    assert "does not know this processor" in load(source)[0].profile
+    assert not list(cache.glob(f"*{GRAPH}"))
 
 
 @pytest.mark.usefixtures("without_torch")
-def test_without_torch_openvino_computes_even_if_it_is_slow(
-    prepared: Prepared, source: ShardsSource, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(OpenVinoBackend, "is_fast", lambda _backend: False)
-    backend = module._int8_backend(prepared, source, None)
-    assert isinstance(backend, OpenVinoBackend)
-    assert "slow on this processor: try" in backend.profile
-    assert "infill-ls[torch]" in backend.profile
-    monkeypatch.setattr(module, "on_apple_silicon", lambda: True)
-    assert "infill-ls[mlx]" in module._int8_backend(prepared, source, None).profile
-
-
-@pytest.mark.usefixtures("without_torch")
-def test_without_torch_and_openvino_nothing_computes(
-    prepared: Prepared, source: ShardsSource, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_torch_and_openvino_nothing_computes(source: ShardsSource, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "find_openvino", lambda: False)
     with pytest.raises(ModelError, match=r"pip install openvino.*infill-ls\[torch\]"):
-        module._int8_backend(prepared, source, None)
+        load(source)
 
 
 @pytest.mark.usefixtures("without_torch")

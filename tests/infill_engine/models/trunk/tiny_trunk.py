@@ -8,8 +8,8 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 from torch import Tensor
 
 from infill_engine.models.tokenizer import _LETTERS, QWEN_PIECE
-from infill_engine.models.trunk.backends.products import FloatProducts
 from infill_engine.models.trunk.backends.torch_backend import TorchBackend
+from infill_engine.models.trunk.backends.torch_products import FloatProducts
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.network import Layer, Network

@@ -17,8 +17,6 @@ from infill_engine.budget.work import Budget, Choice, OutOfTime, Phase, Work, fi
 from infill_engine.context.project_text import joined
 from infill_engine.models.base import NoNumbersError
 from infill_engine.models.trunk.backends.interface import Likely
-from infill_engine.models.trunk.backends.torch_backend import TorchBackend
-from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.slots import MIDDLE
 from infill_engine.sampling.trunk.tree_nodes import TreeStep
 from infill_engine.sampling.trunk.tree_sampler import TreeSampler
@@ -257,11 +255,3 @@ def test_a_second_search_at_the_same_place_goes_on_where_the_first_stopped(sampl
     longer = proposal(sampler, typed, drafts=())
     assert len(passes) - made < made
     assert longer.proposals
-
-
-def test_what_loading_has_measured_is_not_measured_again(sampler, monkeypatch):
-    rows: list[int] = []
-    monkeypatch.setattr(TrunkModel, "separate_pass", lambda _self: rows.append)
-    monkeypatch.setattr(TorchBackend, "least_ms", {1: 20.0, 8: 30.0})
-    sampler.measure()
-    assert rows == [4, 16, 16, 32]

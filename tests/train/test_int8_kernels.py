@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn import functional as F  # noqa: N812
 
-from infill_engine.models.quantization.int8_kernels import KERNELS, LARGEST, Fbgemm, Kernel, OneDnn, is_exact
+from train.denoiser.int8_kernels import KERNELS, LARGEST, Fbgemm, Kernel, OneDnn, is_exact
 
 HERE = [kernel for kernel in KERNELS if is_exact(kernel)]  # what can be taken on this machine
 every_kernel = pytest.mark.parametrize("kernel", HERE)
