@@ -2,9 +2,11 @@
 
 import gzip
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
+
+from infill_engine.errors import InputError
 
 COMMITTED_BYTES = 1_000_000  # larger results are gzipped
 
@@ -22,6 +24,29 @@ def write_lines(rows: Iterable[dict[str, Any]], path: Path) -> Path:
     plain.unlink(missing_ok=True)
     zipped.write_bytes(gzip.compress(data, 9, mtime=0))
     return zipped
+
+
+class Unfinished:
+    """The rows of a run that has not ended, in a file that grows by one line for each.
+
+    The first line holds the run's settings. Raises InputError if the file is of a run with other settings.
+    """
+
+    def __init__(self, out: Path, settings: Mapping[str, Any]) -> None:
+        """Open the file beside `out`, where the results of the whole run will go."""
+        self.path = out.with_name(f"{out.name.split('.')[0]}.partial.jsonl")
+        lines = self.path.read_text().split("\n")[:-1] if self.path.exists() else []  # without an end, it was cut
+        if lines and json.loads(lines[0]) != settings:
+            raise InputError(f"{self.path} is of a run with other settings: remove it, or choose another --out")
+        self.rows: list[dict[str, Any]] = [json.loads(line) for line in lines[1:]]
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.write_text("".join(line + "\n" for line in lines or [json.dumps(settings)]))
+
+    def add(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Keep further rows."""
+        with self.path.open("a") as file:
+            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        self.rows += rows
 
 
 def places(lines: BinaryIO) -> Iterator[tuple[int, bytes]]:

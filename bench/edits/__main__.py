@@ -26,7 +26,7 @@ from bench.edits.histories.repositories import SPLITS
 from bench.edits.histories.systems import WithModel, propose
 from bench.edits.others import fields, literals, mirrored
 from bench.edits.renaming import renames
-from bench.json_lines import write_lines
+from bench.json_lines import Unfinished, write_lines
 from bench.sources import read_packages
 from bench.spread import spread
 from infill_engine.edits.changes import word_at
@@ -61,9 +61,7 @@ def main() -> None:
     if options.histories is not None:
         examples = measuring.sample(options.histories / f"{options.split}.jsonl", options.each, options.seed)
         system = WithModel(load_engine(options.model), options.budget) if options.model else propose
-        rows = measuring.measure(examples, system)
-        if options.out is not None:
-            write_lines(rows, options.out)
+        rows = measured(examples, system, options)
         print(json.dumps(measuring.summarise(rows)))
         return
     cases = make_cases(options.packages, options.each, options.seed)
@@ -74,6 +72,21 @@ def main() -> None:
     summary = summarise(rows)
     print_table(summary)
     print(json.dumps(summary))
+
+
+def measured(
+    examples: Sequence[dict[str, Any]], system: measuring.System, options: argparse.Namespace
+) -> list[dict[str, Any]]:
+    """Return a row for each example. With `--out`, the same command goes on where a stopped run ended."""
+    if options.out is None:
+        return list(measuring.measure(examples, system))
+    names = ("split", "model", "budget", "each", "seed")
+    unfinished = Unfinished(options.out, {name: getattr(options, name) for name in names})
+    for row in measuring.measure(examples[len(unfinished.rows) :], system):
+        unfinished.add([row])
+    write_lines(unfinished.rows, options.out)
+    unfinished.path.unlink()
+    return unfinished.rows
 
 
 def make_cases(folders: Sequence[Path], each: int, seed: int) -> list[Case]:

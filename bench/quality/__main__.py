@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bench.json_lines import Unfinished
 from bench.quality.measuring import Kept, measure
 from bench.quality.problems.holes import Task, draw_tasks
 from bench.quality.problems.humaneval import Problem, read_problems
@@ -53,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         tasks = [problem.task for problem in problems.values()] or _drawn(options)
         systems, engine = systems_of(options)
         settings = settings_of(options, engine)
-        kept = Kept(_partial(options.out), settings) if options.out else None
+        kept = Kept(Unfinished(options.out, settings)) if options.out else None
     except InfillError as fault:
         print(fault, file=sys.stderr)
         return 2
@@ -63,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.out:
         report(outcomes, settings, options.out, languages=bool(options.languages))
     if kept:
-        kept.path.unlink()
+        kept.unfinished.path.unlink()
     print(json.dumps(last_line(outcomes, settings)))
     return 0
 
@@ -136,11 +137,6 @@ def settings_of(options: argparse.Namespace, engine: ObservedEngine) -> dict[str
         "seed": options.seed,
         "data": str(options.data or options.languages or options.packages),
     }
-
-
-def _partial(out: Path) -> Path:
-    """Return where the outcomes of a run are until it has ended."""
-    return out.with_name(f"{out.name.split('.')[0]}.partial.jsonl")
 
 
 def _drawn(options: argparse.Namespace) -> list[Task]:

@@ -1,38 +1,25 @@
 """Asks every system at every hole. The replies are kept as they come, so that a run that was stopped can go on."""
 
-import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from time import monotonic
-from typing import Any
 
+from bench.json_lines import Unfinished
 from bench.quality.problems.holes import Task
 from bench.quality.reports.outcomes import Outcome, judge
 from bench.quality.systems.product import System, ask
-from infill_engine.errors import InputError
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 
 REPORTED_EVERY = 20  # holes
 
 
 class Kept:
-    """The outcomes of a run that has not ended, in a file that grows by one line for each.
+    """The outcomes of a run that has not ended."""
 
-    The first line holds the run's settings. Raises InputError if the file is of a run with other settings.
-    """
-
-    def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
-        self.path = path
-        self._found: dict[tuple[str, str], Outcome] = {}
-        lines = path.read_text().split("\n")[:-1] if path.exists() else []  # a last line without an end was cut
-        if lines and json.loads(lines[0]) != settings:
-            raise InputError(f"{path} is of a run with other settings: remove it, or choose another --out")
-        for line in lines[1:]:
-            self._remember(Outcome(**json.loads(line)))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(line + "\n" for line in lines or [json.dumps(settings)]))
+    def __init__(self, unfinished: Unfinished) -> None:
+        self.unfinished = unfinished
+        self._found = {(row["system"], row["id"]): Outcome(**row) for row in unfinished.rows}
 
     def get(self, system: str, task: Task) -> Outcome | None:
         """Return the outcome of an earlier run; None if there is none."""
@@ -40,13 +27,8 @@ class Kept:
 
     def add(self, outcomes: Sequence[Outcome]) -> None:
         """Keep the outcomes of one hole."""
-        with self.path.open("a") as file:
-            file.writelines(json.dumps(asdict(outcome), ensure_ascii=False) + "\n" for outcome in outcomes)
-        for outcome in outcomes:
-            self._remember(outcome)
-
-    def _remember(self, outcome: Outcome) -> None:
-        self._found[outcome.system, outcome.id] = outcome
+        self.unfinished.add([asdict(outcome) for outcome in outcomes])
+        self._found |= {(outcome.system, outcome.id): outcome for outcome in outcomes}
 
 
 def measure(

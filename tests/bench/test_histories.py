@@ -2,11 +2,13 @@
 
 import json
 import subprocess
+from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bench.edits.__main__ import measured
 from bench.edits.histories import measuring
 from bench.edits.histories.commits import Hunk, commits, lines_of, made
 from bench.edits.histories.examples import earlier_texts, examples
@@ -109,11 +111,28 @@ def test_examples_are_drawn_measured_and_summed_up(folder: Path, tmp_path: Path)
     path = tmp_path / "held-out.jsonl"
     path.write_text("".join(json.dumps(example) + "\n" for example in found))
     drawn = measuring.sample(path, 3, seed=1)
-    assert sorted(example["kind"] == "edit" for example in drawn) == [False] * 3 + [True] * 3
+    assert [example["kind"] == "edit" for example in drawn] == [True, False] * 3
     reckless = Proposal((Edit(Span(0, 0, ""), "x"),), "", 1.0, Kind.ALIKE)
-    summary = measuring.summarise(measuring.measure(drawn, lambda _: [reckless]))
+    summary = measuring.summarise(list(measuring.measure(drawn, lambda _: [reckless])))
     assert (summary["shown"], summary["exact"], summary["quiet"]) == (1, 0, 0)
-    assert measuring.summarise(measuring.measure(drawn, propose))["reversals"] == 0
+    assert measuring.summarise(list(measuring.measure(drawn, propose)))["reversals"] == 0
+
+
+def test_a_stopped_run_goes_on(folder: Path, tmp_path: Path) -> None:
+    examples = [{"repository": "owner/name", "commit": "1", **example} for example in _examples(folder, "0")]
+    asked: list[str] = []
+
+    def system(example: dict[str, Any]) -> list[Proposal]:
+        asked.append(example["kind"])
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return []
+
+    options = Namespace(out=tmp_path / "rows.jsonl", split="held-out", model="", budget=2000, each=3, seed=1)
+    with pytest.raises(KeyboardInterrupt):
+        measured(examples, system, options)
+    assert len(measured(examples, system, options)) == len(examples) == len(asked) - 1
+    assert [path.name for path in tmp_path.glob("rows*")] == ["rows.jsonl"]
 
 
 @pytest.mark.parametrize("kind", ["edit", "finished"])

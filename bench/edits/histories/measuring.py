@@ -11,7 +11,8 @@ broken            proposals that add a syntax error
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -29,28 +30,29 @@ System = Callable[[dict[str, Any]], Sequence[Proposal]]
 
 
 def sample(path: Path, each: int, seed: int) -> list[dict[str, Any]]:
-    """Return `each` examples with a next edit in a file that has been edited, and as many without, evenly drawn."""
+    """Return `each` examples with a next edit in a file that has been edited, and as many without, evenly drawn.
+
+    They alternate, so that a run that was stopped has as many of both.
+    """
     chance = random.Random(seed)
     orders: dict[bool, list[tuple[float, int]]] = {True: [], False: []}
-    found: list[dict[str, Any]] = []
+    found: list[list[dict[str, Any]]] = []
     with path.open("rb") as lines:
         for at, line in places(lines):
             orders[b'"kind": "edit"' in line].append((chance.random(), at))
         for order in orders.values():
             usable = (example for _, at in sorted(order) if _is_edited(example := read_at(lines, at)))
-            found += [example for example, _ in zip(usable, range(each), strict=False)]
-    return found
+            found.append(list(islice(usable, each)))
+    return [example for pair in zip_longest(*found) for example in pair if example is not None]
 
 
-def measure(examples: Iterable[dict[str, Any]], system: System) -> list[dict[str, Any]]:
-    """Return a row for each example."""
-    rows = []
+def measure(examples: Iterable[dict[str, Any]], system: System) -> Iterator[dict[str, Any]]:
+    """Yield a row for each example."""
     for example in examples:
         began, computed = time.perf_counter(), time.thread_time()
         proposals = system(example)
         elapsed, computed = (time.perf_counter() - began) * 1000, (time.thread_time() - computed) * 1000
-        rows.append(_row(example, proposals) | {"ms": round(elapsed, 2), "cpu_ms": round(computed, 2)})
-    return rows
+        yield _row(example, proposals) | {"ms": round(elapsed, 2), "cpu_ms": round(computed, 2)}
 
 
 def summarise(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:

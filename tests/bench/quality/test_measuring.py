@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.json_lines import Unfinished
 from bench.quality.__main__ import main
 from bench.quality.join import main as join
 from bench.quality.measuring import Kept, measure
@@ -20,6 +21,10 @@ CODE = {
 }
 
 
+def kept(folder: Path, seed: int = 1) -> Kept:
+    return Kept(Unfinished(folder / "run.jsonl", {"seed": seed}))
+
+
 def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
     asked: list[str] = []
 
@@ -31,30 +36,28 @@ def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
 
     path = tmp_path / "run.partial.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        measure(TASKS, {"engine": fails_at_the_third}, 4, 150, kept=Kept(path, {"seed": 1}))
+        measure(TASKS, {"engine": fails_at_the_third}, 4, 150, kept=kept(tmp_path))
     path.write_text(path.read_text() + '{"system": "engi')  # it was stopped while it wrote
-    outcomes = measure(TASKS, {"engine": fails_at_the_third}, 4, 150, kept=Kept(path, {"seed": 1}))
+    outcomes = measure(TASKS, {"engine": fails_at_the_third}, 4, 150, kept=kept(tmp_path))
     assert asked == ["a:0", "a:1", "a:2", "a:2"]
     assert [outcome.id for outcome in outcomes] == ["a:0", "a:1", "a:2"]
     assert all(outcome.exact == [True] for outcome in outcomes)
 
 
 def test_a_system_that_is_added_is_asked_alone(tmp_path: Path) -> None:
-    path = tmp_path / "run.partial.jsonl"
-    measure(TASKS, {"one": lambda _: Reply()}, 4, 150, kept=Kept(path, {}))
+    measure(TASKS, {"one": lambda _: Reply()}, 4, 150, kept=kept(tmp_path))
 
     def never(_question: Question) -> Reply:
         raise AssertionError("asked again")
 
-    outcomes = measure(TASKS, {"one": never, "two": lambda _: Reply()}, 4, 150, kept=Kept(path, {}))
+    outcomes = measure(TASKS, {"one": never, "two": lambda _: Reply()}, 4, 150, kept=kept(tmp_path))
     assert [outcome.system for outcome in outcomes] == ["one", "two"] * 3
 
 
 def test_a_run_with_other_settings_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "run.partial.jsonl"
-    Kept(path, {"seed": 1})
+    kept(tmp_path, seed=1)
     with pytest.raises(InputError, match="other settings"):
-        Kept(path, {"seed": 2})
+        kept(tmp_path, seed=2)
 
 
 @pytest.fixture
