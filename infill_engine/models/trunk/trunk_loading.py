@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from infill_engine.errors import InputError, ModelDamagedError, ModelError, ModelTooLargeError
 from infill_engine.models.checkpoint.user_data import prepared_folder
@@ -23,8 +23,12 @@ from infill_engine.models.trunk.smoothing import Smoothing
 from infill_engine.models.trunk.sources import Source
 from infill_engine.settings import AUTO, ModelSettings
 
+if TYPE_CHECKING:
+    from infill_engine.models.trunk.products import Products
+
 Report = Callable[[str, float], None]  # the current task, and the share of it that is done
 INT8 = "int8"
+UNKNOWN_PROCESSOR = "OpenVINO does not know this processor"
 T = TypeVar("T")
 LIBRARIES = 150_000_000  # bytes of the process without a model
 
@@ -40,15 +44,16 @@ def load_trunk(source: Source, device: str, settings: ModelSettings, report: Rep
     if source.name != TRUNK:  # the default model is small, and one moment's free memory would decide for the day
         require_memory(source, device, settings)
     denoiser, note = _unless_damaged(source.denoiser, "The model writes from left to right")
+    products, why_not = find_openvino() if in_int8 else (None, "")
     # Hashing, compiling and computing do not hold the interpreter's lock, so they run beside Python code.
     with ThreadPoolExecutor(2) as beside:
-        kept = beside.submit(_kept_backend, source, denoiser) if in_int8 and find_openvino() else None
+        kept = beside.submit(_kept_backend, source, denoiser, products) if products is not None else None
         vocabulary = source.vocabulary()  # first: preparing the weights may take a while
         beside.submit(vocabulary.build_tables)
         soft_prompt, other_note = _unless_damaged(source.soft_prompt, "The model proposes worse next edits")
         backend = kept.result() if kept is not None else None
         if backend is None and in_int8:
-            backend, why = _new_backend(source, denoiser, report)
+            backend, why = _new_backend(source, denoiser, products, why_not, report)
             other_note = f"{why} {other_note}".strip()
     if in_int8 and on_apple_silicon() and not find_spec("mlx"):
         other_note = f"{other_note} This computer's GPU is faster: run {installing(MLX)}.".strip()
@@ -85,69 +90,70 @@ def require_memory(source: Source, device: str, settings: ModelSettings) -> None
         )
 
 
-def find_openvino() -> bool:
-    """Return whether OpenVINO is installed and can be imported, which takes 0.2 s."""
+def find_openvino() -> tuple["Products | None", str]:
+    """Return the products that OpenVINO computes fastest here, or why it cannot be used."""
     try:
-        import openvino  # noqa: F401
+        from infill_engine.models.trunk.products import choose_products
     except ImportError:
-        return False
-    return True
+        return None, "OpenVINO is not installed (`pip install openvino`)"
+    try:
+        return choose_products(), ""
+    except RuntimeError:  # what OpenVINO raises
+        return None, UNKNOWN_PROCESSOR
 
 
-def _kept_backend(source: Source, denoiser: Denoiser | None) -> Backend | None:
+def _kept_backend(source: Source, denoiser: Denoiser | None, products: "Products") -> Backend | None:
     """Return OpenVINO's backend with the graph that an earlier start has kept.
 
     None if there is none; one that is damaged is deleted.
     """
     from infill_engine.models.trunk.backends.openvino_backend import OpenVinoBackend
     from infill_engine.models.trunk.graph_files import find_graph, is_intact
-    from infill_engine.models.trunk.products import choose_products
 
-    backend = folder = None
+    folder = find_graph(source, denoiser, products, prepared_folder())
+    if folder is None:
+        return None
     with ThreadPoolExecutor(1) as beside, suppress(RuntimeError):  # what OpenVINO raises
-        folder = find_graph(source, denoiser, choose_products(), prepared_folder())
-        if folder is None:
-            return None
         intact = beside.submit(is_intact, folder)
         backend = OpenVinoBackend(source.config, folder, _threads(), denoiser)
         if intact.result():
             return backend
-    if folder is not None:
-        _try_to_delete(folder)
+    _try_to_delete(folder)
     return None
 
 
-def _new_backend(source: Source, denoiser: Denoiser | None, report: Report) -> tuple[Backend, str]:
+def _new_backend(
+    source: Source, denoiser: Denoiser | None, products: "Products | None", why_not: str, report: Report
+) -> tuple[Backend, str]:
     """Return a backend in int8, or in floats where OpenVINO cannot be used, and what the user should know.
 
-    Raises ModelError where neither can be used, or ModelTooLargeError if floats do not fit.
+    `why_not` says why there are no `products`. Raises ModelError where neither can be used, or ModelTooLargeError if
+    floats do not fit.
     """
-    note = "OpenVINO is not installed (`pip install openvino`)"
-    if find_openvino():
+    if products is not None:
         prepared = load_prepared(source, prepared_folder(), report)
         report("compiling the model", 0.9)
         try:
-            return _compiled(prepared, source, denoiser), prepared.note
+            return _compiled(prepared, source, denoiser, products), prepared.note
         except RuntimeError:  # what OpenVINO raises
-            note = "OpenVINO does not know this processor"
+            why_not = UNKNOWN_PROCESSOR
     if not has_torch():
         raise ModelError(
-            f"{note}, and torch, which would compute the model in its place, is not installed: run {installing(TORCH)}."
+            f"{why_not}, and torch, which would compute the model in its place, is not installed: run "
+            f"{installing(TORCH)}."
         )
     floats = ModelSettings(dtype="fp32")
     if source.name != TRUNK:
         require_memory(source, "cpu", floats)
-    return _float_backend(source, denoiser, "cpu", floats, report, note), ""
+    return _float_backend(source, denoiser, "cpu", floats, report, why_not), ""
 
 
-def _compiled(prepared: Prepared, source: Source, denoiser: Denoiser | None) -> Backend:
+def _compiled(prepared: Prepared, source: Source, denoiser: Denoiser | None, products: "Products") -> Backend:
     """Return OpenVINO's backend, and keep its graph. Raises RuntimeError."""
     from infill_engine.models.trunk.backends.openvino_backend import OpenVinoBackend
     from infill_engine.models.trunk.graph import build_graph
     from infill_engine.models.trunk.graph_files import finish_graph, write_graph
-    from infill_engine.models.trunk.products import choose_products
 
-    products = choose_products()
     graph, backend = build_graph(prepared.config, prepared.arrays, products, denoiser), None
     folder = None if prepared.note else write_graph(graph, source, denoiser, products, prepared_folder())
     try:

@@ -23,8 +23,8 @@ from infill_engine.sampling.trunk.tree_search import TreeSearch
 from infill_engine.types import Draft, Hole, InfillRequest, ProjectText
 
 # Attempts by the rows of the passes that are measured when a model is loaded. The fastest attempt counts: setup is a
-# large part of a short pass. A pass over 4 rows takes no longer than one over 8.
-MEASURED = {1: 2, 4: 1, 8: 2, 16: 2, 32: 1}
+# large part of a short pass. Other sizes follow from these until they have been measured.
+MEASURED = {1: 2, 8: 2, 16: 1}
 PARTS = (8, 16, 32, 64)  # rows of a prompt that are read at once
 PART_MS, LARGE_PART_MS = 45.0, 160.0  # time limits for one such part: near the prompt's end, and far from it
 # Time limit for a pass of a next edit on an idle machine. On a busy one, smaller passes would take much longer in all.

@@ -119,7 +119,7 @@ def test_a_processor_that_needs_other_products_gets_a_graph_of_its_own(
     trunk: Path, prepared: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for products in (BY_PLUGIN, IN_GRAPH):
-        monkeypatch.setattr("infill_engine.models.trunk.products.choose_products", lambda found=products: found)
+        monkeypatch.setattr(module, "find_openvino", lambda found=products: (found, ""))
         load(trunk)
     assert len(prepared) == 2
     assert len(kept(trunk)) == 1

@@ -39,7 +39,7 @@ def without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def load(source: ShardsSource) -> tuple[Backend, str]:
-    return module._new_backend(source, None, silent)
+    return module._new_backend(source, None, *module.find_openvino(), silent)
 
 
 def test_openvino_computes(source: ShardsSource) -> None:
@@ -49,7 +49,8 @@ def test_openvino_computes(source: ShardsSource) -> None:
 
 
 def test_it_is_not_installed(source: ShardsSource, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "find_openvino", lambda: False)
+    monkeypatch.setitem(sys.modules, "openvino", None)
+    monkeypatch.delitem(sys.modules, "infill_engine.models.trunk.products")
     backend, _ = load(source)
     assert isinstance(backend, TorchBackend)
     assert re.fullmatch(r"float32, \d+ threads?; OpenVINO is not installed \(`pip install openvino`\)", backend.profile)
@@ -66,7 +67,7 @@ def test_it_does_not_know_the_processor(source: ShardsSource, cache: Path, monke
 
 @pytest.mark.usefixtures("without_torch")
 def test_without_torch_and_openvino_nothing_computes(source: ShardsSource, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "find_openvino", lambda: False)
+    monkeypatch.setattr(module, "find_openvino", lambda: (None, "OpenVINO is not installed (`pip install openvino`)"))
     with pytest.raises(ModelError, match=r"pip install openvino.*infill-ls\[torch\]"):
         load(source)
 
