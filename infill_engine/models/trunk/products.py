@@ -94,8 +94,8 @@ def _multiply_in_graph(x: Node, codes: Codes, scales: Scales) -> Node:
 def _fitted(codes: Codes, scales: Scales) -> tuple[Codes, NDArray[np.float32]]:
     """Return a matrix [N, K] that no row overflows, and its scales [N].
 
-    Of two neighbours, the products with the largest code must fit into 16 bits. Few rows of a matrix need smaller codes
-    for that. With half as many levels for all rows of the input, the model would lose twice as much.
+    Of two neighbours, the products with the largest code of a row must fit into 16 bits. Only a few rows of a matrix
+    need smaller codes for that. Input rows of 7 bits would fit with every matrix but cost half as much again.
     """
     steps = scales[:, 0].astype(np.float32)
     even = codes[:, : codes.shape[1] // 2 * 2]
