@@ -6,6 +6,7 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
+from infill_engine.text.languages import related
 from infill_engine.types import Answer, Diagnostic, InfillRequest, PastEdit
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.suggestions.answers import worth_showing
@@ -43,10 +44,15 @@ class ByModel:
     ) -> Sequence[Proposal]:
         """Return what the model proposes after some bursts, oldest first. If one is of this document, it is the last.
 
-        If none is, the model is asked about the lines around the cursor.
+        If none is, the model is asked about the lines around the cursor. It is told nothing about files in unrelated
+        languages, or it would continue with their words.
         """
         from infill_engine.edits.by_model import Region, proposals_of, requests_for
 
+        alike = related(snapshot.language)
+        if bursts[-1].before.language not in alike:
+            return ()
+        bursts = [burst for burst in bursts if burst.before.language in alike]
         text, language, newest = "".join(snapshot.lines), snapshot.language, bursts[-1]
         row = None if cursor is None else place_at(snapshot.lines, cursor)[0]
         rows = (newest.first, newest.last + 1) if newest.before.uri == snapshot.uri else (row or 0, row or 0)

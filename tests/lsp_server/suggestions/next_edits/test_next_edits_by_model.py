@@ -274,6 +274,19 @@ async def test_after_an_edit_of_another_file_the_model_is_asked_at_the_cursor() 
     assert (await ask(desk, model)).held == ()
 
 
+async def test_nothing_is_told_about_files_in_unrelated_languages() -> None:
+    desk, model = Desk(PROGRAM), Asked()
+    other = "file:///project/b.go"
+    desk.documents.open(other, "go", "var x = os.stat(name)\n")
+    desk.seconds = now()
+    desk.edit(other, (8, 15, "check"))
+    found = await desk.edits.ask(desk.snapshot, desk.text.index(OLD), 0, model.by_model)
+    assert (found.held, model.requests) == ((), [])
+    desk.replace(*EDIT)
+    await ask(desk, model)
+    assert [edit.path for edit in model.requests[0].history] == ["a.py"]
+
+
 async def test_edits_of_long_ago_say_nothing_about_another_file() -> None:
     desk, model = Desk(PROGRAM), Asked()
     other = "file:///project/b.py"
