@@ -29,7 +29,7 @@ from openvino import opset15 as op
 
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.denoiser import Denoiser
-from infill_engine.models.trunk.products import Products, rounding_options
+from infill_engine.models.trunk.products import Products, ints, rounding_options
 
 OPERATIONS, WEIGHTS = "graph.xml", "graph.bin"  # the files of a kept graph
 BLOCKS = "likeliest_of_blocks"
@@ -128,10 +128,10 @@ class _Builder:
         entered = op.gather(x, anchors, _int(0))
         norm = _constant(denoiser.arrays[f"layers.{joins}.attention_norm"])
         known = self._product(self._norm(entered, norm), denoiser.arrays, "entry")
-        known = op.reshape(known, _ints(-1, denoiser.slots, dim), False)
+        known = op.reshape(known, ints(-1, denoiser.slots, dim), False)
         known = op.add(known, _constant(denoiser.arrays["mask"][None]))
-        known = op.add(known, op.reshape(entered, _ints(-1, 1, dim), False))
-        masks = op.gather(op.reshape(known, _ints(-1, dim), False), slots, _int(0))
+        known = op.add(known, op.reshape(entered, ints(-1, 1, dim), False))
+        masks = op.gather(op.reshape(known, ints(-1, dim), False), slots, _int(0))
         sight = self._new_sight(".blocks")
         counts = op.concat([op.shape_of(self.ids), op.shape_of(slots)], 0)
         both = op.concat([x, masks], 0)
@@ -150,7 +150,7 @@ class _Builder:
         logprobs = op.log_softmax(logits, -1)
         self.outputs.append(op.result(logprobs, name=name))
         if size % BLOCK == 0:
-            blocks = op.reduce_max(op.reshape(logprobs, _ints(0, -1, BLOCK), True), _ints(2), False)
+            blocks = op.reduce_max(op.reshape(logprobs, ints(0, -1, BLOCK), True), ints(2), False)
             self.outputs.append(op.result(blocks, name=f"{name}.{BLOCKS}"))
 
     def _layer(self, layer: int, x: Node, blocks: "_Blocks | None" = None) -> Node:
@@ -158,8 +158,8 @@ class _Builder:
         name, config = f"layers.{layer}.", self.config
         sight = self.sight if blocks is None else blocks.sight
         joined = self._by_kind(x, blocks, lambda x, arrays: self._qkv(x, arrays, name))
-        heads = _ints(1, -1, config.heads + 2 * config.kv_heads, config.head_dim)
-        joined = op.transpose(op.reshape(joined, heads, False), _ints(0, 2, 1, 3))
+        heads = ints(1, -1, config.heads + 2 * config.kv_heads, config.head_dim)
+        joined = op.transpose(op.reshape(joined, heads, False), ints(0, 2, 1, 3))
         turned, values = _split(joined, 1, config.heads + config.kv_heads, config.kv_heads)
         queries, keys = _split(self._rotated(turned, sight), 1, config.heads, config.kv_heads)
         keys, values = op.squeeze(keys, _int(0)), op.squeeze(values, _int(0))
@@ -190,18 +190,18 @@ class _Builder:
         """Return what the rows see, [T, query_size]. Kept and new keys stay apart, so that neither is copied."""
         kept_keys, kept_values = kept
         config, shape = self.config, op.shape_of(mask)
-        rows, all_keys = op.gather(shape, _ints(0), _int(0)), op.gather(shape, _ints(1), _int(0))
+        rows, all_keys = op.gather(shape, ints(0), _int(0)), op.gather(shape, ints(1), _int(0))
         scale = op.constant(np.float32(config.head_dim**-0.5))
-        queries = op.multiply(op.reshape(queries, _ints(config.kv_heads, -1, config.head_dim), False), scale)
+        queries = op.multiply(op.reshape(queries, ints(config.kv_heads, -1, config.head_dim), False), scale)
         scores = op.concat([op.matmul(queries, kept_keys, False, True), op.matmul(queries, keys, False, True)], 2)
-        by_head = op.concat([_ints(config.kv_heads, config.heads // config.kv_heads), shape], 0)
+        by_head = op.concat([ints(config.kv_heads, config.heads // config.kv_heads), shape], 0)
         weights = op.softmax(op.add(op.reshape(scores, by_head, False), mask), -1)
-        weights = op.reshape(weights, op.concat([_ints(config.kv_heads, -1), all_keys], 0), False)
+        weights = op.reshape(weights, op.concat([ints(config.kv_heads, -1), all_keys], 0), False)
         parts = op.concat([op.subtract(all_keys, rows), rows], 0)
         of_kept, of_new = op.variadic_split(weights, _int(2), parts).outputs()
         seen = op.add(op.matmul(of_kept, kept_values, False, False), op.matmul(of_new, values, False, False))
-        seen = op.transpose(op.reshape(seen, _ints(config.heads, -1, config.head_dim), False), _ints(1, 0, 2))
-        return op.reshape(seen, _ints(-1, config.query_size), False)
+        seen = op.transpose(op.reshape(seen, ints(config.heads, -1, config.head_dim), False), ints(1, 0, 2))
+        return op.reshape(seen, ints(-1, config.query_size), False)
 
     def _rotated(self, x: Node, sight: _Sight) -> Node:
         """Rotate x [1, heads, T, head_dim] by the angles of its rows; see `network.rotate`."""
@@ -211,7 +211,7 @@ class _Builder:
         return op.add(op.multiply(x, sight.cos), op.multiply(turned, sight.sin))
 
     def _norm(self, x: Node, weight: Node) -> Node:
-        mean = op.reduce_mean(op.power(x, op.constant(np.float32(2))), _ints(-1), True)
+        mean = op.reduce_mean(op.power(x, op.constant(np.float32(2))), ints(-1), True)
         root = op.sqrt(op.add(mean, op.constant(np.float32(self.config.norm_epsilon))))
         return op.multiply(weight, op.multiply(x, op.divide(op.constant(np.float32(1)), root)))
 
@@ -239,12 +239,8 @@ def _shared(array: NDArray[Any]) -> Node:
 
 
 def _split(x: Node, axis: int, *sizes: int) -> list[Any]:
-    found: list[Any] = op.variadic_split(x, _int(axis), _ints(*sizes)).outputs()
+    found: list[Any] = op.variadic_split(x, _int(axis), ints(*sizes)).outputs()
     return found
-
-
-def _ints(*values: int) -> Node:
-    return op.constant(np.array(values, np.int64))
 
 
 def _int(value: int) -> Node:

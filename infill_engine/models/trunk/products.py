@@ -70,17 +70,17 @@ def _multiply_by_plugin(x: Node, codes: Codes, scales: Scales) -> Node:
 
 def _as_image(x: Node, size: int) -> Node:
     """Return rows [T, K] as an image of T points with K channels, [1, K, T, 1]."""
-    return op.transpose(op.reshape(x, _ints(1, -1, 1, size), False), _ints(0, 3, 1, 2))
+    return op.transpose(op.reshape(x, ints(1, -1, 1, size), False), ints(0, 3, 1, 2))
 
 
 def _as_rows(x: Node, size: int) -> Node:
-    return op.reshape(op.transpose(x, _ints(0, 2, 3, 1)), _ints(-1, size), False)
+    return op.reshape(op.transpose(x, ints(0, 2, 3, 1)), ints(-1, size), False)
 
 
 def _multiply_in_graph(x: Node, codes: Codes, scales: Scales) -> Node:
     codes, steps = _fitted(codes, scales)
     steps /= LARGEST
-    largest = op.maximum(op.reduce_max(op.absolute(x), _ints(1), True), _float(LEAST))
+    largest = op.maximum(op.reduce_max(op.absolute(x), ints(1), True), _float(LEAST))
     levels = _float(-ZERO / LARGEST), _float(1), _float(0), _float(CODES - 1)
     rounded = op.fake_quantize(op.divide(x, largest), *levels, CODES)
     kernel = op.convert(op.constant(codes[:, :, None, None], shared_memory=True), "f32")
@@ -113,7 +113,8 @@ def _float(value: float) -> Node:
     return op.constant(np.float32(value))
 
 
-def _ints(*values: int) -> Node:
+def ints(*values: int) -> Node:
+    """Return a constant with these numbers, [N]."""
     return op.constant(np.array(values, np.int64))
 
 
