@@ -23,13 +23,14 @@ from bench.edits.case import Case, Module, Wanted, faults, reverses, same_progra
 from bench.edits.harmless import harmless
 from bench.edits.histories import measuring
 from bench.edits.histories.repositories import SPLITS
+from bench.edits.histories.sampling import sample, sample_elsewhere
 from bench.edits.histories.systems import WithModel, propose
 from bench.edits.others import fields, literals, mirrored
 from bench.edits.renaming import renames
 from bench.json_lines import Unfinished, write_lines
 from bench.sources import read_packages
 from bench.spread import spread
-from infill_engine.edits.changes import word_at
+from infill_engine.edits.changes import changed_lines, word_at
 from infill_engine.edits.find import MOST_PROPOSALS, SHOW_FROM, find_consequences
 from infill_engine.edits.source import words
 from infill_engine.edits.types import Edit, EditedText, Span, applied
@@ -51,6 +52,7 @@ def main() -> None:
     source.add_argument("--packages", type=Path, nargs="+", help="folders of wheels or of sources")
     source.add_argument("--histories", type=Path, help="folder of examples of version histories")
     parser.add_argument("--split", choices=SPLITS, default="held-out", help="of the examples (default: held-out)")
+    parser.add_argument("--elsewhere", action="store_true", help="examples in files that have not been edited yet")
     parser.add_argument("--model", default="", help="also let this model propose edits for histories, such as default")
     parser.add_argument("--budget", type=float, default=2000, help="milliseconds of the model for a region")
     parser.add_argument("--each", type=int, default=60, help="cases of each kind, at most (default: 60)")
@@ -59,7 +61,8 @@ def main() -> None:
     parser.add_argument("--missed", type=int, default=0, help="print so many cases of each kind that went wrong")
     options = parser.parse_args()
     if options.histories is not None:
-        examples = measuring.sample(options.histories / f"{options.split}.jsonl", options.each, options.seed)
+        draw = sample_elsewhere if options.elsewhere else sample
+        examples = draw(options.histories / f"{options.split}.jsonl", options.each, options.seed)
         system = WithModel(load_engine(options.model), options.budget) if options.model else propose
         rows = measured(examples, system, options)
         print(json.dumps(measuring.summarise(rows)))
@@ -80,7 +83,7 @@ def measured(
     """Return a row for each example. With `--out`, the same command goes on where a stopped run ended."""
     if options.out is None:
         return list(measuring.measure(examples, system))
-    names = ("split", "model", "budget", "each", "seed")
+    names = ("split", "elsewhere", "model", "budget", "each", "seed")
     unfinished = Unfinished(options.out, {name: getattr(options, name) for name in names})
     for row in measuring.measure(examples[len(unfinished.rows) :], system):
         unfinished.add([row])
@@ -120,7 +123,7 @@ def make_cases(folders: Sequence[Path], each: int, seed: int) -> list[Case]:
 
 def run_case(case: Case) -> dict[str, Any]:
     """Find the consequences of a case's edit and compare them with the expected text."""
-    edited = EditedText(case.before, case.after, case.changes, case.language, _cursor(case))
+    edited = EditedText(case.before, case.after, case.changes, case.language, _cursor(case), _history(case))
     began, computed = time.perf_counter(), time.thread_time()
     found = find_consequences(edited)
     elapsed, computed = (time.perf_counter() - began) * 1000, (time.thread_time() - computed) * 1000
@@ -153,6 +156,11 @@ def run_case(case: Case) -> dict[str, Any]:
         "cpu_ms": round(computed, 2),
         "chars": len(case.before),
     }
+
+
+def _history(case: Case) -> tuple[tuple[str, str], ...]:
+    found = changed_lines(case.before, case.after, case.changes)
+    return tuple((case.before[start:end], new) for start, end, new in found)
 
 
 def find_and_replace(case: Case) -> str | None:

@@ -10,9 +10,9 @@ from dataclasses import replace
 from itertools import pairwise
 
 from infill_engine.edits.changes import Shift, trimmed
+from infill_engine.edits.finders.alike import propose_alike
 from infill_engine.edits.finders.fields import propose_fields
 from infill_engine.edits.finders.literals import propose_literals
-from infill_engine.edits.finders.propagation import propose_alike
 from infill_engine.edits.finders.renames import propose_renames
 from infill_engine.edits.finders.results import propose_results
 from infill_engine.edits.finders.signatures import propose_calls
@@ -56,10 +56,11 @@ def find_consequences(
     if load_query(language(edited.language), "locals") is None:
         return Consequences(reason=NoEditReason.UNSUPPORTED)
     changes = trimmed(edited.before, edited.changes)
-    reason = _quiet(edited.before, edited.after, changes)
+    reason = _quiet(edited.before, edited.after, changes) if edited.changes else None
     if reason is not None:
         return Consequences(reason=reason, settled=True)
-    excerpt = _excerpt(edited.before, changes)
+    first, last = (changes[0].start, changes[-1].end) if changes else (edited.cursor or 0,) * 2
+    excerpt = _excerpt(edited.before, first, last)
     if excerpt is None:
         return Consequences(reason=NoEditReason.TOO_LARGE)
     start, end = excerpt
@@ -69,13 +70,13 @@ def find_consequences(
         return Consequences(reason=NoEditReason.UNSUPPORTED)
     growth = sum(change.growth for change in changes)
     after = before.changed(edited.after[start : end + growth], local)
-    if _in_comments(before, local) and _in_comments_after(after, local):
+    if local and _in_comments(before, local) and _in_comments_after(after, local):
         return Consequences(reason=NoEditReason.NO_CONSEQUENCE, settled=True)
     half_written = syntax.faults(after.tree) > syntax.faults(before.tree)
-    parsed = ParsedEdit(before, after, local, Shift(local), edited.history)
     cursor = None if edited.cursor is None else edited.cursor - start
+    parsed = ParsedEdit(before, after, local, Shift(local), edited.history, cursor)
     found: list[Proposal] = []
-    for finder in FINDERS:
+    for finder in FINDERS if local else (propose_alike,):
         if stop():
             return Consequences(reason=NoEditReason.CANCELLED)
         found += finder(parsed)
@@ -116,14 +117,13 @@ def _is_formatting(before: str, after: str, changes: Sequence[Change]) -> bool:
     return _TOKEN.findall(before, start, end) == _TOKEN.findall(after, start, end + growth)
 
 
-def _excerpt(text: str, changes: Sequence[Change]) -> tuple[int, int] | None:
-    """Return the part of the earlier text to examine; None if the changes are too far apart.
+def _excerpt(text: str, first: int, last: int) -> tuple[int, int] | None:
+    """Return the part of the earlier text to examine for changes from `first` to `last`; None if it would be too long.
 
     It is all of the text, or the outermost definitions around the changes.
     """
     if len(text) <= LONGEST_TEXT:
         return 0, len(text)
-    first, last = changes[0].start, changes[-1].end
     room = (EXCERPT_CHARS - (last - first)) // 2
     if room <= 0:
         return None

@@ -6,51 +6,68 @@ The weights are fitted to version histories (`python -m bench.edits.histories.fi
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from infill_engine.context.line_shapes import shape_of
 from infill_engine.edits.matching import Match
+from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.source import Source, ancestors, enclosing
-from infill_engine.edits.templates import TOKEN, WORD, Template
+from infill_engine.edits.templates import TOKEN, Template
+from infill_engine.edits.token_rules import Repeat, Rule, is_name
+from infill_engine.edits.types import Edit
 from infill_engine.text import lines
 
-AROUND_CHARS = 1500
+# Where the user is in a text that they have not edited says nothing.
+NOT_EDITED = {"not edited": 1.0, "distance": 0.0, "below": 0.0, "places above": 0.0, "same function": 0.0}
 
 WEIGHTS: Mapping[str, float] = {
-    "constant": -2.71,
-    "removes a name": 0.47,
-    "length of the name": 1.01,
-    "words in common": 1.67,
-    "parts that differ": -0.64,
-    "similar line": 2.29,
-    "line of the same shape": -0.23,
-    "same line": -0.09,
-    "nodes around alike": 0.97,
-    "token in another role": 0.37,
-    "same parent": -0.61,
-    "same function": 0.16,
-    "distance": -2.06,
-    "below": 1.10,
-    "next line": -0.04,
-    "nearest": -0.13,
-    "only one": -0.31,
-    "number of places": -1.89,
-    "repeated": 0.71,
-    "repeated twice": -0.05,
-    "share done": 1.50,
-    "inserts nothing": -0.37,
-    "in text": 0.23,
-    "tokens removed": -0.97,
-    "tokens inserted": -1.76,
-    "inserted words near": -0.53,
-    "one token": -0.33,
-    "signs or numbers": -0.53,
-    "declaration": -0.21,
-    "inserts lines": -1.60,
-    "inserts the same lines": 0.32,
-    "removes lines": -1.47,
+    "constant": -4.27,
+    "removes a name": 0.37,
+    "length of the name": 1.31,
+    "similar line": 1.51,
+    "same function": 0.45,
+    "distance": -1.92,
+    "below": 1.44,
+    "only one": -0.58,
+    "number of places": -2.83,
+    "repeated": 0.86,
+    "share done": 2.18,
+    "inserts nothing": -0.64,
+    "tokens inserted": -0.76,
+    "signs or numbers": 0.52,
+    "not edited": 0.32,
+    # of places with nodes alike
+    "words in common": 1.36,
+    "parts that differ": -0.41,
+    "nodes around alike": 0.63,
+    "token in another role": 0.54,
+    "same parent": -0.52,
+    "inserts lines": -0.55,
+    "removes lines": -0.19,
+    # of places where a rule of tokens applies
+    "context": 1.43,
+    "share of the changes": 0.94,
+    "block": -0.92,
+    "age": -0.46,
+    "in a comment": -0.32,
+    "places above": -1.18,
+    "written": -2.10,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place that can be changed as the user has changed another, with features that say how likely that is wanted."""
+
+    edits: tuple[Edit, ...]
+    features: dict[str, float]
+    distance: int  # lines below the user's edit; negative above it
+
+    @property
+    def confidence(self) -> float:
+        """The estimated probability that the user wants it."""
+        return probability(self.features)
 
 
 def probability(features: Mapping[str, float]) -> float:
@@ -59,61 +76,74 @@ def probability(features: Mapping[str, float]) -> float:
 
 
 def features_of(example: Template, found: Match, others: Sequence[Match], repeats: int) -> dict[str, float]:
-    """Describe a place by numbers between 0 and 1.
+    """Describe a place with nodes alike by numbers between 0 and 1.
 
     `others` are all places that the example fits, `found` among them. `repeats` counts earlier edits that made the
     same change.
     """
-    source, node, other = example.source, example.node, found.node
-    here, row = node.start_point[0], other.start_point[0]
-    between = range(min(here, row) + 1, max(here, row))
-    line, own = _line(source, other), _line(source, node)
-    tokens, own_tokens = Counter(TOKEN.findall(line)), Counter(TOKEN.findall(own))
-    removed, inserted = example.removed, example.inserted
-    words = [word for word in removed if WORD.match(word) and not word.isdigit()]
-    fresh = {word for one in found.changes for word in WORD.findall(one.new)}
-    at = source.to_char(other.start_byte)
-    around = source.text[max(0, at - AROUND_CHARS) : at + AROUND_CHARS]
-    functions = [enclosing(one, source.syntax.functions) for one in (node, other)]
-    whole_lines = example.row is not None
-    return {
-        "constant": 1.0,
-        "removes a name": float(bool(words)),
-        "length of the name": min(1.0, max(map(len, words), default=0) / 16),
+    node, other, whole_lines = example.node, found.node, example.row is not None
+    starts = (example.source.to_char(one.start_byte) for one in (other, node))
+    line, own = (Counter(TOKEN.findall(_line(example.source, at))) for at in starts)
+    below = other.start_point[0] - node.start_point[0]
+    return _common(example.removed, example.inserted, below, len(others), repeats + 1) | {
+        "similar line": 2 * (line & own).total() / max(1, line.total() + own.total()),
+        "same function": _in_one_function(example.source, node, other),
         "words in common": min(found.same, 6) / 6,
         "parts that differ": min(found.different, 4) / 4,
-        "similar line": 2 * (tokens & own_tokens).total() / max(1, tokens.total() + own_tokens.total()),
-        "line of the same shape": float(shape_of(line) == shape_of(own)),
-        "same line": float(line == own),
         "nodes around alike": _alike(node, other) / 4,
         "token in another role": float(not node.child_count and _role(node) != _role(other)),
         "same parent": float(_same(node.parent, other.parent)),
-        "same function": float(_same(*functions)),
-        "distance": math.log2(1 + abs(row - here)) / 10,
-        "below": float(row > here),
-        "next line": float(abs(row - here) == 1),
-        "nearest": float(not any(one.node.start_point[0] in between for one in others)),
-        "only one": float(len(others) == 1),
-        "number of places": math.log2(len(others)) / 6,
-        "repeated": float(repeats > 0),
-        "repeated twice": float(repeats > 1),
-        "share done": (repeats + 1) / (repeats + 1 + len(others)),
-        "inserts nothing": float(not inserted),
-        "in text": float(other.type in (*source.syntax.string_parts, *source.nodes.strings, *source.nodes.comments)),
-        "tokens removed": min(len(removed), 10) / 10,
-        "tokens inserted": min(len(inserted), 10) / 10,
-        "inserted words near": sum(word in around for word in fresh) / len(fresh) if fresh else 0.5,
-        "one token": float(not node.child_count),
-        "signs or numbers": float(not any(WORD.match(token) and not token.isdigit() for token in removed + inserted)),
-        "declaration": float(_declares(source, node)),
-        "inserts lines": float(whole_lines and bool(inserted)),
-        "inserts the same lines": float(whole_lines and bool(inserted) and line == own),
-        "removes lines": float(whole_lines and not inserted),
+        "inserts lines": float(whole_lines and bool(example.inserted)),
+        "removes lines": float(whole_lines and not example.inserted),
     }
 
 
-def _line(source: Source, node: Node) -> str:
-    at = source.to_char(node.start_byte)
+def features_of_repeat(
+    rule: Rule, found: Repeat, others: Sequence[Repeat], times: int, edit: ParsedEdit, row: int
+) -> dict[str, float]:
+    """Describe a place where a rule of tokens applies by numbers between 0 and 1.
+
+    `others` are all its places, `found` among them. `times` is how often the user has made the change, and `row` is
+    where they are.
+    """
+    source = edit.after
+    here, place = (source.node_at(at, at + 1) for at in (edit.place, found.edits[0].span.start))
+    line = _line(source, found.edits[0].span.start)
+    above = sum(other.row < row for other in others)
+    features = _common(rule.removed, rule.inserted, found.row - row, len(others), times) | {
+        "similar line": found.similar,
+        "same function": _in_one_function(source, here, place),
+        "context": found.context,
+        "share of the changes": found.share,
+        "block": float(not rule.swaps),
+        "age": min(rule.age, 6) / 6,
+        "in a comment": float(place.type in source.nodes.comments),
+        "places above": math.log2(1 + above) / 6 if found.row > row else 0.0,
+        "written": float(any(line == one.strip() for _, new in edit.history for one in new.splitlines())),
+    }
+    return features if edit.changes else features | NOT_EDITED
+
+
+def _common(removed: Sequence[str], inserted: Sequence[str], below: int, places: int, times: int) -> dict[str, float]:
+    """Return the features that all places have, `below` lines below the edit and `places` in number."""
+    names = [token for token in removed if is_name(token)]
+    return {
+        "constant": 1.0,
+        "removes a name": float(bool(names)),
+        "length of the name": min(1.0, max(map(len, names), default=0) / 16),
+        "distance": math.log2(1 + abs(below)) / 10,
+        "below": float(below > 0),
+        "only one": float(places == 1),
+        "number of places": math.log2(places) / 6,
+        "repeated": float(times > 1),
+        "share done": times / (times + places),
+        "inserts nothing": float(not inserted),
+        "tokens inserted": min(len(inserted), 10) / 10,
+        "signs or numbers": float(not names and not any(map(is_name, inserted))),
+    }
+
+
+def _line(source: Source, at: int) -> str:
     start, end = lines.around(source.text, at, at)
     return source.text[start:end].strip()
 
@@ -134,11 +164,9 @@ def _role(node: Node) -> str | None:
     )
 
 
+def _in_one_function(source: Source, one: Node, other: Node) -> float:
+    return float(_same(*(enclosing(node, source.syntax.functions) for node in (one, other))))
+
+
 def _same(one: Node | None, other: Node | None) -> bool:
     return one is not None and other is not None and one.id == other.id
-
-
-def _declares(source: Source, node: Node) -> bool:
-    """Return whether a function, a class or an import begins at the node."""
-    types = source.syntax.declarations
-    return any(one.type in types and one.start_point[0] == node.start_point[0] for one in (node, *ancestors(node)))

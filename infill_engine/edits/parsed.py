@@ -11,13 +11,23 @@ from infill_engine.text.languages.record import Syntax
 
 @dataclass(frozen=True, slots=True)
 class ParsedEdit:
-    """`changes` lead from the text `before` to the text `after`; `shift` maps offsets across them."""
+    """`changes` lead from the text `before` to the text `after`; `shift` maps offsets across them.
+
+    `history` has the lines before and after each of the last edits in any document, the newest last. `cursor` is an
+    offset in `after`.
+    """
 
     before: Source
     after: Source
     changes: Sequence[Change]
     shift: Shift
     history: Sequence[tuple[str, str]] = ()
+    cursor: int | None = None
+
+    @property
+    def place(self) -> int:
+        """Where the edit begins, or where the user is in a text that they have not edited."""
+        return self.changes[0].start if self.changes else self.cursor or 0
 
     @property
     def syntax(self) -> Syntax:

@@ -14,6 +14,7 @@ from bench.edits.histories.commits import Hunk, commits, lines_of, made
 from bench.edits.histories.examples import earlier_texts, examples
 from bench.edits.histories.model_fitting import fit_rows, print_thresholds
 from bench.edits.histories.repositories import SPLITS, Repository, repositories
+from bench.edits.histories.sampling import sample, sample_elsewhere
 from bench.edits.histories.systems import edited_texts, propose, questions
 from infill_engine.edits.changes import make
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
@@ -110,12 +111,31 @@ def test_examples_are_drawn_measured_and_summed_up(folder: Path, tmp_path: Path)
     ]
     path = tmp_path / "held-out.jsonl"
     path.write_text("".join(json.dumps(example) + "\n" for example in found))
-    drawn = measuring.sample(path, 3, seed=1)
+    drawn = sample(path, 3, seed=1)
     assert [example["kind"] == "edit" for example in drawn] == [True, False] * 3
     reckless = Proposal((Edit(Span(0, 0, ""), "x"),), "", 1.0, Kind.ALIKE)
     summary = measuring.summarise(list(measuring.measure(drawn, lambda _: [reckless])))
     assert (summary["shown"], summary["exact"], summary["quiet"]) == (1, 0, 0)
     assert measuring.summarise(list(measuring.measure(drawn, propose)))["reversals"] == 0
+
+
+def test_examples_elsewhere_are_of_files_that_have_not_been_edited(tmp_path: Path) -> None:
+    edit = {"path": "a.py", "row": 0, "old": "read(x)\n", "new": "load(x)\n", "above": "", "below": ""}
+    common = {"repository": "owner/name", "commit": "1", "language": "python", "history": [edit]}
+    found = [
+        {**common, "path": "b.py", "text": "read(y)\n", "kind": "edit"},
+        {**common, "path": "a.py", "text": "load(x)\n", "kind": "edit"},
+        {**common, "path": "a.py", "text": "load(x)\n", "kind": "finished"},
+    ]
+    path = tmp_path / "held-out.jsonl"
+    path.write_text("".join(json.dumps({**example, "rest": []}) + "\n" for example in found))
+    drawn = sample_elsewhere(path, 3, seed=1)
+    assert [(one["kind"], one["path"], one["text"]) for one in drawn] == [
+        ("finished", "b.py", "read(y)\n"),
+        ("edit", "b.py", "read(y)\n"),
+    ]
+    for example in drawn:
+        assert [(one.before, one.changes) for one in edited_texts(example)] == [(example["text"], ())]
 
 
 def test_a_stopped_run_goes_on(folder: Path, tmp_path: Path) -> None:
@@ -128,7 +148,7 @@ def test_a_stopped_run_goes_on(folder: Path, tmp_path: Path) -> None:
             raise KeyboardInterrupt
         return []
 
-    options = Namespace(out=tmp_path / "rows.jsonl", split="held-out", model="", budget=2000, each=3, seed=1)
+    options = Namespace(out=tmp_path / "rows.jsonl", split="held-out", elsewhere=False, model="", budget=2000, each=3, seed=1)
     with pytest.raises(KeyboardInterrupt):
         measured(examples, system, options)
     assert len(measured(examples, system, options)) == len(examples) == len(asked) - 1

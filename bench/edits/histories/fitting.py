@@ -2,26 +2,33 @@
 
     python -m bench.edits.histories.fitting --histories training/histories --each 2500
 
-A place counts as right if the commit changes it in the same way, or nearly. A text in which a commit is finished counts
-for more than one, because finished texts are what people look at most of the time.
+Half of the examples are in files that have been edited, half in others. A place counts as right if the commit changes
+it in the same way, or nearly. A text in which a commit is finished counts for more than one, because finished texts
+are what people look at most of the time.
 """
 
 import argparse
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from bench.edits.case import faults
 from bench.edits.histories.commits import Hunk
 from bench.edits.histories.examples import earlier_texts
-from bench.edits.histories.measuring import judged, sample
+from bench.edits.histories.measuring import judged
+from bench.edits.histories.sampling import sample, sample_elsewhere
 from bench.edits.histories.systems import edited_texts
 from bench.logistic_regression import Floats, fitted, logistic
 from infill_engine.edits.changes import Shift
-from infill_engine.edits.finders.propagation import Place, places
+from infill_engine.edits.find import find_consequences
+from infill_engine.edits.finders.alike import places
+from infill_engine.edits.likelihood import WEIGHTS, Place
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.source import Source
+from infill_engine.edits.types import Edit, applied
 
 NEARLY = 75  # chrF of the changed lines
 FINISHED = 1.7
@@ -39,13 +46,15 @@ def main() -> None:
     found: list[Place] = []
     right, counts = [], []
     for split in options.splits:
-        for example in sample(options.histories / f"{split}.jsonl", options.each, options.seed):
+        file = options.histories / f"{split}.jsonl"
+        edited, elsewhere = sample(file, options.each, options.seed), sample_elsewhere(file, options.each, options.seed)
+        for example in chain(edited, elsewhere):
             for place in _places(example):
                 found.append(place)
                 right.append(_is_right(example, place))
                 counts.append(1.0 if example["kind"] == "edit" else FINISHED)
-    names = list(found[0].features)
-    features = np.array([[place.features[name] for name in names] for place in found])  # [N, F]
+    names = list(WEIGHTS)
+    features = np.array([[place.features.get(name, 0.0) for name in names] for place in found])  # [N, F]
     weights = fit(features, np.array(right, float), np.array(counts))
     for name, weight in zip(names, weights, strict=True):
         print(f'    "{name}": {weight:.2f},')
@@ -67,12 +76,22 @@ def is_right(change: dict[str, Any]) -> bool:
 
 
 def _places(example: dict[str, Any]) -> Iterator[Place]:
+    """Yield the places of the newest edit, then those that are found if the ones before it are seen as one with it."""
     texts = [] if example["text"] in set(earlier_texts(example)) else edited_texts(example)
-    before = Source.parse(texts[-1].before, texts[-1].language) if texts else None
-    if before is not None:
-        edited = texts[-1]
+    if not texts or find_consequences(texts[0]).settled:
+        return
+    seen: set[tuple[Edit, ...]] = set()
+    faulty = faults(example["text"], example["language"])
+    for edited in texts:
+        before = Source.parse(edited.before, edited.language)
+        if before is None:
+            continue
         after = before.changed(edited.after, edited.changes)
-        yield from places(ParsedEdit(before, after, edited.changes, Shift(edited.changes), edited.history))
+        for place in places(ParsedEdit(before, after, edited.changes, Shift(edited.changes), edited.history)):
+            result = None if place.edits in seen else applied(edited.after, place.edits)
+            seen.add(place.edits)
+            if result is not None and faults(result, edited.language) <= faulty:
+                yield place
 
 
 def _is_right(example: dict[str, Any], place: Place) -> bool:

@@ -8,42 +8,21 @@ reversals         share of proposals that touch the newest edit or restore an ea
 broken            proposals that add a syntax error
 """
 
-import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice, zip_longest
-from pathlib import Path
 from typing import Any
 
 from bench.edits.case import faults, reverses
 from bench.edits.histories.commits import Hunk, lines_of
 from bench.edits.histories.examples import earlier_texts
 from bench.edits.histories.systems import edited_texts
-from bench.json_lines import places, read_at
 from bench.spread import spread
 from infill_engine.edits.types import Edit, Proposal, applied
 
 ORDERS, BETA = 6, 2.0  # of chrF (Popović 2015)
 
 System = Callable[[dict[str, Any]], Sequence[Proposal]]
-
-
-def sample(path: Path, each: int, seed: int) -> list[dict[str, Any]]:
-    """Return `each` examples with a next edit in a file that has been edited, and as many without, evenly drawn.
-
-    They alternate, so that a run that was stopped has as many of both.
-    """
-    chance = random.Random(seed)
-    orders: dict[bool, list[tuple[float, int]]] = {True: [], False: []}
-    found: list[list[dict[str, Any]]] = []
-    with path.open("rb") as lines:
-        for at, line in places(lines):
-            orders[b'"kind": "edit"' in line].append((chance.random(), at))
-        for order in orders.values():
-            usable = (example for _, at in sorted(order) if _is_edited(example := read_at(lines, at)))
-            found.append(list(islice(usable, each)))
-    return [example for pair in zip_longest(*found) for example in pair if example is not None]
 
 
 def measure(examples: Iterable[dict[str, Any]], system: System) -> Iterator[dict[str, Any]]:
@@ -103,10 +82,6 @@ def chrf(proposed: str, wanted: str) -> float:
 
 def _grams(text: str, order: int) -> Counter[str]:
     return Counter(text[at : at + order] for at in range(len(text) - order + 1))
-
-
-def _is_edited(example: dict[str, Any]) -> bool:
-    return any(edit["path"] == example["path"] for edit in example["history"])
 
 
 def _row(example: dict[str, Any], proposals: Sequence[Proposal]) -> dict[str, Any]:

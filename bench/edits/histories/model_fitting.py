@@ -19,8 +19,9 @@ from bench.edits.case import faults
 from bench.edits.histories.commits import Hunk
 from bench.edits.histories.examples import earlier_texts
 from bench.edits.histories.fitting import FINISHED, fit, is_right
-from bench.edits.histories.measuring import judged, sample
+from bench.edits.histories.measuring import judged
 from bench.edits.histories.repositories import SPLITS
+from bench.edits.histories.sampling import sample
 from bench.edits.histories.systems import is_settled, questions
 from infill_engine.budget.work import finished
 from infill_engine.edits.by_model import HOLE, Region, proposal_of

@@ -98,4 +98,5 @@ def edited_texts(example: dict[str, Any]) -> list[EditedText]:
             found.append(EditedText(before, after, changes, language, cursor, history))
         if len(found) == COMPOSED:
             break
-    return found
+    is_edited = any(edit["path"] == example["path"] for edit in example["history"])
+    return found if is_edited else [EditedText(after, after, (), language, None, history)]

@@ -1,56 +1,22 @@
-"""The last edit is an example: propose the same change, with other names, at places of the same shape.
-
-The likeliest place is one proposal, and all places together are another.
-"""
+"""The last edit is an example: the same change, with other names, fits places of the same shape."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
 
 from tree_sitter import Node
 
-from infill_engine.edits.likelihood import features_of, probability
+from infill_engine.edits.likelihood import Place, features_of
 from infill_engine.edits.matching import Match, match
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.renamings import renamings
 from infill_engine.edits.source import ancestors, enclosing
 from infill_engine.edits.templates import TOKEN, WORD, Template, templates, token_changes
-from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
+from infill_engine.edits.types import Change, Edit, Span
 
 MOST_PLACES = 60  # places with a word in common; with more, it is a word of the language
 MOST_SIBLINGS = 20
 MOST_WORDS = 6  # words whose other places are examined, nearest to the change first
 MOST_TEMPLATES = 12
 REACH_CHARS = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A place that can be changed as the user's edit was, with features that say how likely that is wanted."""
-
-    edits: tuple[Edit, ...]
-    features: dict[str, float]
-    distance: int  # lines below the user's edit; negative above it
-
-    @property
-    def confidence(self) -> float:
-        """The estimated probability that the user wants it."""
-        return probability(self.features)
-
-
-def propose_alike(edit: ParsedEdit) -> list[Proposal]:
-    """Return at most two proposals: the best place, and all places that would be shown alone."""
-    found = sorted(places(edit), key=lambda place: (-place.confidence, abs(place.distance)))
-    if not found:
-        return []
-    best = found[0]
-    proposals = [Proposal(best.edits, "change 1 similar place", best.confidence, Kind.ALIKE)]
-    together = _disjoint([place for place in found if place.confidence >= best.confidence / 2])
-    if len(together) > 1:
-        edits = tuple(sorted(edit for place in together for edit in place.edits))
-        certain = sum(place.confidence for place in together) / len(together)
-        proposals.append(Proposal(edits, f"change {len(together)} similar places", certain, Kind.ALIKE))
-    return proposals
 
 
 def places(edit: ParsedEdit) -> list[Place]:
@@ -193,12 +159,3 @@ def _is_there(edit: ParsedEdit, node: Node, change: Change) -> bool:
     start, end = map(edit.shift.offset, edit.before.span_of(holder))
     start, end = max(start, at - REACH_CHARS), min(end, at + REACH_CHARS)
     return new in text[start:end] or text[max(0, at - len(change.new)) : at].strip() == new
-
-
-def _disjoint(found: Sequence[Place]) -> list[Place]:
-    kept: list[Place] = []
-    for place in found:
-        edits = sorted(edit for one in (*kept, place) for edit in one.edits)
-        if all(one.span.end < other.span.start for one, other in pairwise(edits)):
-            kept.append(place)
-    return kept

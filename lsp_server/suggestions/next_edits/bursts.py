@@ -134,17 +134,22 @@ class Bursts:
         if newest is not None and not newest.first - 1 <= row <= newest.last + 1:
             newest.ended = True
 
-    def texts(self, snapshot: Snapshot, cursor: int | None) -> Iterable[EditedText]:
-        """Yield the newest burst as an edit of the text before it, then combined with the bursts before it."""
+    def texts(self, snapshot: Snapshot, cursor: int | None, history: Iterable[Burst]) -> Iterable[EditedText]:
+        """Yield the newest burst as an edit of the text before it, then combined with the bursts before it.
+
+        If there is none, the text is yielded as it is. `history` has the bursts of all documents, the newest last.
+        """
         after = "".join(snapshot.lines)
         changes: tuple[Change, ...] = ()
-        history = tuple(pair for burst in self._held for pair in burst.lines())
+        edits = tuple(pair for burst in history for pair in burst.lines())
+        if not self._held:
+            yield EditedText(after, after, (), snapshot.language, cursor, edits)
         for burst in reversed(self._held[-COMPOSED:]):
             changes = followed_by(burst.changes, changes)
             before = "".join(burst.before.lines)
             net = trimmed(before, changes)
             if net:
-                yield EditedText(before, after, net, snapshot.language, cursor, history)
+                yield EditedText(before, after, net, snapshot.language, cursor, edits)
 
     def _is_bulk(self, edit: Edited, gone: int, at: float) -> bool:
         chars = max(len(edit.new), edit.end - edit.start)

@@ -12,7 +12,7 @@ from infill_engine.budget.deadline import now
 from infill_engine.edits.types import Consequences, EditedText, NoEditReason, Proposal
 from infill_engine.types import Diagnostic
 from lsp_server.documents.snapshots import Change, EditKind, Snapshot
-from lsp_server.suggestions.next_edits.bursts import FORGOTTEN_SECONDS, Bursts, edited_by
+from lsp_server.suggestions.next_edits.bursts import FORGOTTEN_SECONDS, Burst, Bursts, edited_by
 from lsp_server.suggestions.next_edits.by_model import ByModel
 from lsp_server.suggestions.next_edits.shown import Held, Shown
 
@@ -111,7 +111,7 @@ class NextEdits:
         self._overtake(held)
         stop = held.stop
         reason = held.bursts.reason
-        elsewhere = by_model is not None and reason is NoEditReason.NOTHING_EDITED and self._was_edited_recently()
+        elsewhere = reason is NoEditReason.NOTHING_EDITED and self._was_edited_recently()
         if reason is not None and not elsewhere:
             return Found(snapshot, reason=reason)
         await self._pause(held, row)
@@ -164,7 +164,7 @@ class NextEdits:
         found = Consequences(reason=held.bursts.reason or NoEditReason.NO_CONSEQUENCE)
         settled = held.bursts.newest is not None
         alike: Consequences | None = None  # what follows from the fewest edits as an example
-        texts = list(held.bursts.texts(snapshot, cursor))
+        texts = list(held.bursts.texts(snapshot, cursor, self._history(held)))
         for edited in reversed(texts):  # the newest last: it wins where two contradict each other
             held.shown.follows(edited)
         for number, edited in enumerate(texts):
@@ -194,10 +194,8 @@ class NextEdits:
             held.asking = None
         if held.asking is None:
             held.told = by_model.diagnostics
-            newest = held.bursts.newest
-            bursts = [burst for each in self._documents.values() for burst in each.bursts.all]
-            bursts.sort(key=lambda burst: (burst is newest, burst.at))
-            held.asking = asyncio.ensure_future(by_model.proposals(snapshot, bursts, cursor, self._in_thread))
+            asked = by_model.proposals(snapshot, self._history(held), cursor, self._in_thread)
+            held.asking = asyncio.ensure_future(asked)
         asking = held.asking
         overtaken = held.overtaken = asyncio.get_running_loop().create_future()
         await asyncio.wait((asking, overtaken), timeout=by_model.wait_seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -226,6 +224,12 @@ class NextEdits:
         if found:
             held.shown.show(found, f"{snapshot.version}-")
             on_late()
+
+    def _history(self, held: _Document) -> list[Burst]:
+        """Return the bursts of all documents, oldest first; the newest of this one is the last."""
+        newest = held.bursts.newest
+        bursts = [burst for each in self._documents.values() for burst in each.bursts.all]
+        return sorted(bursts, key=lambda burst: (burst is newest, burst.at))
 
     def _was_edited_recently(self) -> bool:
         """Return whether edits of any document may say what comes next."""

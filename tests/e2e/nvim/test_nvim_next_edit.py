@@ -72,6 +72,19 @@ def test_a_name_typed_anew_is_followed_and_undone_at_once(nvim: Editor, marks: M
     nvim.until(lambda: nvim.text == RENAME.replace("│", "")[:-1])
 
 
+def test_what_was_replaced_in_one_file_is_offered_in_the_next(nvim: Editor, marks: Marks) -> None:
+    open_at(nvim, "first = │requests.get(path)\nsecond = requests.get(place)\n", "one.py")
+    for _ in range(2):
+        replace_word(nvim, "client")
+        nvim.type("j02w")
+    open_at(nvim, "import client\n\n│third = requests.get(url)\n", "two.py")
+    nvim.until(lambda: any("change 1 similar place" in text for text in texts(marks)))
+    nvim.type(KEY)
+    nvim.until(lambda: nvim.text == "import client\n\nthird = client.get(url)")
+    nvim.type("u")
+    nvim.until(lambda: "requests" in nvim.text)
+
+
 def test_a_result_with_another_value_is_taken_by_both_callers(nvim: Editor, marks: Marks) -> None:
     open_at(nvim, "def f(a):\n    return │a\n\n\nx = f(1)\n\n\ndef g():\n    y = f(2)\n    return y\n")
     nvim.type("A, size<Esc>")

@@ -100,6 +100,30 @@ def test_places_of_the_shape_of_an_edit_follow_one_by_one_or_all_together() -> N
     assert desk.ask().held == ()
 
 
+def test_an_edit_of_another_file_is_repeated_in_one_that_was_only_opened() -> None:
+    desk, other = Desk(READS), "file:///project/b.py"
+    desk.documents.open(other, "python", "first = requests.get(path)\nsecond = requests.get(place)\n")
+    assert desk.ask().reason is NoEditReason.NOTHING_EDITED
+    desk.seconds = now()
+    desk.edit(other, (8, 16, "client"))
+    desk.edit(other, (34, 42, "client"))
+    found = desk.ask()
+    assert [len(held.proposal.edits) for held in found.held] == [1, 4]
+    desk.accept(found.held[1])
+    assert desk.text == READS.replace("requests", "client")
+    assert desk.ask().held == ()
+
+
+def test_an_older_edit_is_repeated_too() -> None:
+    desk = Desk(READS + "LIMIT = 10\n")
+    desk.replace("requests", "client")
+    desk.replace("requests", "client")
+    desk.replace("LIMIT = 10", "LIMIT = 20")
+    found = desk.ask(20)
+    assert labels(found) == ["change 1 similar place", "change 2 similar places"]
+    assert applied(desk.text, found.held[1].proposal.edits) == desk.text.replace("requests", "client")
+
+
 def test_a_dismissed_place_keeps_its_like_away() -> None:
     desk = Desk(READS)
     desk.replace("requests", "client")

@@ -23,12 +23,12 @@ def first(path):
 
 
 def second(path):
-    return os.stat(path).st_mode
+    return os.lstat(path).st_mode
 
 
 LIMIT = 10
 """
-OLD, NEW = "return os.stat(path).st_mode", "return check(path).st_mode"
+OLD, NEW = "return os.lstat(path).st_mode", "return check(path).st_mode"
 EDIT = ("os.stat(path).st_size", "check(path) or 0")
 
 

@@ -1,0 +1,82 @@
+"""Recent edits, in any file, are rules of tokens: find the places in the text where they apply.
+
+`propagation` compares the nodes of the newest edit with others, and finds places with other names. This repeats older
+edits too, in text that is not divided into nodes as well.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from infill_engine.edits.likelihood import Place, features_of_repeat
+from infill_engine.edits.names import sight
+from infill_engine.edits.occurrence import defines
+from infill_engine.edits.parsed import ParsedEdit
+from infill_engine.edits.source import Source, ancestors
+from infill_engine.edits.templates import WORD
+from infill_engine.edits.token_rules import Lines, Repeat, Rule, repeats, rules_of
+
+IMPORTED = ("import", "alias", "module")  # kinds of definitions
+
+
+def places(edit: ParsedEdit) -> Iterator[Place]:
+    """Yield the places of all rules, those of the newest first."""
+    lines, rules = Lines(edit.after.text), rules_of(edit.history)
+    opposites = {rule.opposite for rule in rules}
+    touched, row = _touched(edit, lines), lines.row_of(edit.place)
+    done: set[object] = set()
+    for rule in rules:
+        if rule.key in done or rule.key in opposites or _is_moved(rule, edit.history) or _is_rename(rule, edit):
+            continue
+        done.add(rule.key)
+        times = len({one.age for one in rules if one.key == rule.key})
+        found = [
+            one
+            for one in repeats(rule, lines)
+            if one.row not in touched and (times > 1 or not rule.swaps or not _says_little(one, edit.after))
+        ]
+        for one in found:
+            yield Place(one.edits, features_of_repeat(rule, one, found, times, edit, row), one.row - row)
+
+
+def _touched(edit: ParsedEdit, lines: Lines) -> set[int]:
+    """Return the rows of the user's edit."""
+    rows: set[int] = set()
+    growth = 0
+    for change in edit.changes:
+        start = change.start + growth
+        rows.update(range(lines.row_of(start), lines.row_of(start + len(change.new)) + 1))
+        growth += change.growth
+    return rows
+
+
+def _is_moved(rule: Rule, history: Sequence[tuple[str, str]]) -> bool:
+    """Return whether an edit removed lines that the user has inserted elsewhere."""
+    if rule.swaps or any(map(str.strip, rule.new_lines)):
+        return False
+    gone = {line.strip() for line in rule.lines} - {""}
+    return any(gone <= {line.strip() for line in new.splitlines()} for _, new in history)
+
+
+def _is_rename(rule: Rule, edit: ParsedEdit) -> bool:
+    """Return whether a defined name became another one. Only scopes tell which uses of the first follow."""
+    pairs = [(swap.removed[0], swap.inserted[0]) for swap in rule.swaps if len(swap.removed) == len(swap.inserted) == 1]
+    return any(_is_defined(edit.before, old) and _is_defined(edit.after, new) for old, new in pairs)
+
+
+def _is_defined(source: Source, name: str) -> bool:
+    sighting = sight(source, name) if WORD.match(name) else None
+    found = () if sighting is None else sighting.found
+    return any(defines(one, source.syntax) and one.kind not in IMPORTED for one in found)
+
+
+def _says_little(found: Repeat, source: Source) -> bool:
+    """Return whether the place may be like the user's by chance: a literal, a comment, parameters, or a declaration
+    that is the same, which was copied."""
+    span, syntax, nodes = found.edits[0].span, source.syntax, source.nodes
+    node = source.node_at(span.start, max(span.end, span.start + 1))
+    around = (node, *ancestors(node))
+    if node.type in (*syntax.numbers, *syntax.string_parts, *nodes.strings, *nodes.comments):
+        return True
+    if any(one.type in syntax.parameter_lists for one in around):
+        return True
+    row = node.start_point[0]
+    return found.similar == 1 and any(one.type in syntax.declarations and one.start_point[0] == row for one in around)

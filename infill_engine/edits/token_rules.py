@@ -1,0 +1,286 @@
+"""Recent edits as rules of tokens, and the lines of a text to which they apply.
+
+`methods: list[str] = []` became `methods: Collection[str] = []`: `list` becomes `Collection` where the tokens around it
+are the same. Text without nodes can be compared as well: strings, comments, lines with errors.
+"""
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, pairwise
+
+from infill_engine.edits.templates import TOKEN, WORD, token_changes
+from infill_engine.edits.types import Change, Edit, Span
+from infill_engine.text.sequences import common_ends, common_prefix
+
+MOST_EDITS = 12  # the newest of the history
+MOST_RULES = 24
+MOST_PLACES = 60  # of one rule; with more, it says nothing
+LONGEST_LINE = 300
+MOST_LINES = 12  # of a block
+COMPARED = 4  # tokens on either side of a change
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """One change of a line: the tokens before and after it, those that it removes, and the text that it inserts.
+
+    `blanks` says whether the removed text begins and ends with blanks. An insertion keeps to the token on its left if
+    `to_left`.
+    """
+
+    left: tuple[str, ...]
+    removed: tuple[str, ...]
+    right: tuple[str, ...]
+    new: str
+    blanks: tuple[bool, bool]
+    to_left: bool
+
+    @property
+    def inserted(self) -> list[str]:
+        """The tokens of the inserted text."""
+        return TOKEN.findall(self.new)
+
+    def places(self, line: str, tokens: Sequence[re.Match[str]]) -> Iterator[tuple[int, int, int]]:
+        """Yield where the change can be made in a line: start, end, and how many tokens around it are the same."""
+        texts, count, inserted = [token.group() for token in tokens], len(self.removed), self.inserted
+        for at in range(len(texts) - count + 1):
+            if tuple(texts[at : at + count]) != self.removed:
+                continue
+            before, after = texts[max(0, at - len(inserted)) : at], texts[at : at + len(inserted)]
+            if inserted and inserted in (before, after):
+                continue  # it is made
+            left = common_prefix(texts[:at][::-1], self.left[::-1])
+            right = common_prefix(texts[at + count :], self.right)
+            if self._fits(left, right):
+                yield *self._span(line, tokens, at), left + right
+
+    def _fits(self, left: int, right: int) -> bool:
+        """Return whether enough tokens on the left and on the right are the same."""
+        if any(map(is_name, self.removed)):
+            return True
+        around = (*self.left[len(self.left) - left :], *self.right[:right])
+        both = bool(self.removed) or min(left, right) > 0
+        return (
+            left + right >= 2
+            and any(len(token) > 1 and WORD.match(token) for token in around)
+            and (both or max(left, right) >= 2)
+        )
+
+    def _span(self, line: str, tokens: Sequence[re.Match[str]], at: int) -> tuple[int, int]:
+        end = at + len(self.removed)
+        if at == end:
+            place = (
+                tokens[at - 1].end() if self.to_left and at else tokens[at].start() if at < len(tokens) else len(line)
+            )
+            return place, place
+        first = tokens[at - 1].end() if self.blanks[0] and at else tokens[at].start()
+        following = tokens[end].start() if end < len(tokens) else len(line)
+        return first, following if self.blanks[1] else tokens[end - 1].end()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What an edit did to a line, token by token, or to a block of whole lines if there are no `swaps`.
+
+    `lines` and `new_lines` are those before and after the edit, without their common indentation. `age` is the number
+    of newer edits.
+    """
+
+    swaps: tuple[Swap, ...]
+    lines: tuple[str, ...]
+    new_lines: tuple[str, ...]
+    age: int
+
+    @property
+    def key(self) -> object:
+        """What rules that make the same change have in common."""
+        return tuple((swap.removed, tuple(swap.inserted)) for swap in self.swaps) or (self.lines, self.new_lines)
+
+    @property
+    def opposite(self) -> object:
+        """The key of rules that take it back."""
+        return tuple((tuple(swap.inserted), swap.removed) for swap in self.swaps) or (self.new_lines, self.lines)
+
+    @property
+    def removed(self) -> list[str]:
+        """The tokens that it takes away."""
+        if self.swaps:
+            return [token for swap in self.swaps for token in swap.removed]
+        return TOKEN.findall("\n".join(self.lines))
+
+    @property
+    def inserted(self) -> list[str]:
+        """The tokens that it inserts."""
+        return TOKEN.findall("\n".join([swap.new for swap in self.swaps] if self.swaps else self.new_lines))
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A row to which a rule applies. Its changes that apply are `share` of all.
+
+    `similar` is the share of tokens that the lines have in common, and `context` that of the compared tokens around
+    the changes that are the same.
+    """
+
+    edits: tuple[Edit, ...]
+    row: int
+    similar: float = 1.0
+    context: float = 1.0
+    share: float = 1.0
+
+
+class Lines:
+    """The lines of a text, split into tokens when they are looked at."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.lines = text.split("\n")
+        self.starts = [0, *accumulate(len(line) + 1 for line in self.lines)]
+        self._tokens: dict[int, list[re.Match[str]]] = {}
+
+    @cached_property
+    def stripped(self) -> list[str]:
+        """The lines without blanks at their ends."""
+        return [line.strip() for line in self.lines]
+
+    def row_of(self, at: int) -> int:
+        """Return the row of an offset."""
+        return bisect_right(self.starts, at) - 1
+
+    def tokens(self, row: int) -> list[re.Match[str]]:
+        """Return the tokens of a line."""
+        if row not in self._tokens:
+            self._tokens[row] = list(TOKEN.finditer(self.lines[row]))
+        return self._tokens[row]
+
+    def rows_with(self, text: str) -> list[int]:
+        """Return the rows in which a text occurs; none if there are too many."""
+        rows: list[int] = []
+        at = self.text.find(text)
+        while at >= 0 and len(rows) <= 4 * MOST_PLACES:
+            rows.append(self.row_of(at))
+            at = self.text.find(text, self.starts[rows[-1] + 1])
+        return rows if at < 0 else []
+
+
+def is_name(token: str) -> bool:
+    """Return whether a token is a name of more than one character."""
+    return len(token) > 1 and bool(WORD.match(token)) and not token.isdigit()
+
+
+def rules_of(history: Sequence[tuple[str, str]]) -> list[Rule]:
+    """Return what the newest edits did, the newest first: lines before and after each, the newest last."""
+    newest = enumerate(reversed(history[-MOST_EDITS:]))
+    return [rule for age, (old, new) in newest for rule in _rules_of(old, new, age)][:MOST_RULES]
+
+
+def _rules_of(old: str, new: str, age: int) -> Iterator[Rule]:
+    ours, theirs = old.splitlines(), new.splitlines()
+    top, low = common_ends(ours, theirs)
+    ours, theirs = ours[top : len(ours) - low], theirs[top : len(theirs) - low]
+    if not ours or len(ours) > MOST_LINES:
+        return
+    if len(ours) == len(theirs):
+        for one, other in zip(ours, theirs, strict=True):
+            swaps = tuple(_swaps(one, other))
+            if swaps:
+                yield Rule(swaps, (one.strip(),), (other.strip(),), age)
+    if len(ours) > 1 or len(ours) != len(theirs):
+        indent = ours[0][: len(ours[0]) - len(ours[0].lstrip())]
+        lines, new_lines = (tuple(line.removeprefix(indent) for line in block) for block in (ours, theirs))
+        yield Rule((), lines, new_lines, age)
+
+
+def _swaps(one: str, other: str) -> Iterator[Swap]:
+    if max(len(one), len(other)) > LONGEST_LINE:
+        return
+    for change in _joined(one, token_changes(one, other)):
+        gone = one[change.start : change.end]
+        if gone.strip() or change.new.strip():
+            yield Swap(
+                tuple(TOKEN.findall(one[: change.start])[-COMPARED:]),
+                tuple(TOKEN.findall(gone)),
+                tuple(TOKEN.findall(one[change.end :])[:COMPARED]),
+                change.new,
+                (gone[:1].isspace(), gone[-1:].isspace()),
+                change.start > 0 and not one[change.start - 1].isspace(),
+            )
+
+
+def _joined(line: str, changes: Sequence[Change]) -> list[Change]:
+    """Join replacements with only one sign between them, so that `form-group` becomes `mb-3` as a whole or not."""
+    found: list[Change] = []
+    for change in changes:
+        between = line[found[-1].end : change.start] if found else ""
+        if len(between.strip()) == len(between) == 1 and found[-1].start < found[-1].end and change.start < change.end:
+            last = found.pop()
+            change = Change(last.start, change.end, last.new + between + change.new)
+        found.append(change)
+    return found
+
+
+def repeats(rule: Rule, lines: Lines) -> list[Repeat]:
+    """Return the places where a rule applies, from top to bottom; none if there are too many."""
+    found = list(_lines(rule, lines) if rule.swaps else _blocks(rule, lines))
+    return found if len(found) <= MOST_PLACES else []
+
+
+def _blocks(rule: Rule, lines: Lines) -> Iterator[Repeat]:
+    old_lines, count = [line.strip() for line in rule.lines], len(rule.lines)
+    if not any(len(WORD.findall(line)) > 1 for line in old_lines):
+        return
+    anchor = max(range(count), key=lambda at: len(old_lines[at]))
+    for row in lines.rows_with(old_lines[anchor]):
+        first = row - anchor
+        if first < 0 or lines.stripped[first : first + count] != old_lines or _is_made(rule, lines, first):
+            continue
+        old = "\n".join(lines.lines[first : first + count])
+        indent = old[: len(old) - len(old.lstrip())]
+        new = "\n".join(indent + line if line.strip() else line for line in rule.new_lines)
+        if not rule.new_lines:
+            old += "\n"
+        start = lines.starts[first]
+        if lines.text.startswith(old, start):
+            yield Repeat((Edit(Span(start, start + len(old), old), new),), first)
+
+
+def _is_made(rule: Rule, lines: Lines, first: int) -> bool:
+    """Return whether the lines are part of what the edit makes of them."""
+    old, new = [line.strip() for line in rule.lines], [line.strip() for line in rule.new_lines]
+    starts = (first - at for at in range(len(new)) if new[at : at + len(old)] == old)
+    return any(start >= 0 and lines.stripped[start : start + len(new)] == new for start in starts)
+
+
+def _lines(rule: Rule, lines: Lines) -> Iterator[Repeat]:
+    tokens = Counter(TOKEN.findall(rule.lines[0]))
+    rows = {row for swap in rule.swaps if (anchor := _anchor(swap)) for row in lines.rows_with(anchor)}
+    for row in sorted(rows):
+        line = lines.lines[row]
+        if len(line) > LONGEST_LINE or lines.stripped[row] in rule.new_lines:
+            continue
+        same: dict[Edit, int] = {}
+        made = 0
+        for swap in rule.swaps:
+            places = list(swap.places(line, lines.tokens(row)))
+            made += bool(places)
+            for start, end, around in places:
+                at = lines.starts[row]
+                same[Edit(Span(at + start, at + end, line[start:end]), swap.new)] = around
+        edits = tuple(sorted(same))
+        if edits and all(one.span.end < other.span.start for one, other in pairwise(edits)):
+            own = Counter(token.group() for token in lines.tokens(row))
+            similar = 2 * (tokens & own).total() / (tokens.total() + own.total())
+            context = sum(same.values()) / len(same) / (2 * COMPARED)
+            yield Repeat(edits, row, similar, context, made / len(rule.swaps))
+
+
+def _anchor(swap: Swap) -> str:
+    """Return the longest word of a change, or else of the tokens around it."""
+    around = (*swap.left[-2:], *swap.right[:2])
+    return max(filter(WORD.match, swap.removed), key=len, default="") or max(
+        filter(WORD.match, around), key=len, default=""
+    )

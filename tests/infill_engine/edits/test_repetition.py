@@ -1,0 +1,66 @@
+"""Recent edits are repeated where the same tokens stand: what becomes of a text, and what stays as it is."""
+
+import pytest
+
+from infill_engine.edits.changes import Shift
+from infill_engine.edits.finders.repetition import places
+from infill_engine.edits.parsed import ParsedEdit
+from infill_engine.edits.source import Source
+from infill_engine.edits.token_rules import Lines, repeats, rules_of
+from infill_engine.edits.types import applied
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "result"),
+    [
+        ("methods: list[str]", "methods: Collection[str]", "names: list[str] = []", "names: Collection[str] = []"),
+        ("def f(tmpdir, x):", "def f(tmpdir: Path, x):", "def g(tmpdir, y):", "def g(tmpdir: Path, y):"),
+        ("std::size_t a;", "size_t a;", "std::size_t f(std::size_t n)", "size_t f(size_t n)"),
+        ("x = read(path)", "x = read(path, mode)", "    show(read(path))", "    show(read(path, mode))"),
+        ("# the old way", "# the new way", "# another old way", "# another new way"),
+        ('"form-group"', '"mb-3"', 'set("form-group");', 'set("mb-3");'),
+        ("wait(a) ;", "wait(a);", "wait(b) ;", None),  # blanks are for formatters
+        ('"form-group"', '"mb-3"', 'set("form");', None),  # half of it
+        ("resize(a, 3)", "resize(a, 4)", "resize(b, 3)", None),  # another number
+        ("f(a)", "f(a, b)", "f(a, b, c)", None),  # is made
+        ("x", "y", "z = x", None),  # one letter
+    ],
+)
+def test_a_change_of_tokens_is_repeated(old: str, new: str, line: str, result: str | None) -> None:
+    assert _repeated([(old, new)], line) == ([] if result is None else [result])
+
+
+def test_a_block_of_lines_is_repeated_with_its_own_indentation() -> None:
+    old, new = "local tab\ntab=$(printf '\\t')\n", "local tab=$'\\t'\n"
+    text = "f() {\n    local tab\n    tab=$(printf '\\t')\n    show\n}\n"
+    assert _repeated([(old, new)], text) == ["f() {\n    local tab=$'\\t'\n    show\n}\n"]
+
+
+def test_lines_are_removed_again_but_not_where_they_were_moved_to() -> None:
+    gone, text = ("log.debug(state)\n", ""), "a()\nlog.debug(state)\nb()\n"
+    assert _repeated([gone], text) == ["a()\nb()\n"]
+    assert _places(text, [gone, ("", "log.debug(state)\n")]) == []
+
+
+def test_a_block_that_is_part_of_what_became_of_it_stays() -> None:
+    edit = ("track(event)\n", "if event:\n    track(event)\n")
+    assert _repeated([edit], "if event:\n    track(event)\n") == []
+    assert _repeated([edit], "x()\n    track(event)\n") == ["x()\n    if event:\n        track(event)\n"]
+
+
+def test_an_edit_that_was_taken_back_is_not_repeated() -> None:
+    there = ("read(path)", "load(path)")
+    text = "show(read(path))\n"
+    assert [applied(text, edits) for edits in _places(text, [there])] == ["show(load(path))\n"]
+    assert _places(text, [there, ("load(path)", "read(path)")]) == []
+
+
+def _repeated(history: list[tuple[str, str]], text: str) -> list[str | None]:
+    lines = Lines(text)
+    return [applied(text, found.edits) for rule in rules_of(history) for found in repeats(rule, lines)]
+
+
+def _places(text: str, history: list[tuple[str, str]]) -> list[tuple[object, ...]]:
+    source = Source.parse(text, "python")
+    assert source is not None
+    return [place.edits for place in places(ParsedEdit(source, source, (), Shift(()), history))]
