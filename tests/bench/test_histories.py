@@ -148,7 +148,9 @@ def test_a_stopped_run_goes_on(folder: Path, tmp_path: Path) -> None:
             raise KeyboardInterrupt
         return []
 
-    options = Namespace(out=tmp_path / "rows.jsonl", split="held-out", elsewhere=False, model="", budget=2000, each=3, seed=1)
+    options = Namespace(
+        out=tmp_path / "rows.jsonl", split="held-out", elsewhere=False, model="", budget=2000, each=3, seed=1
+    )
     with pytest.raises(KeyboardInterrupt):
         measured(examples, system, options)
     assert len(measured(examples, system, options)) == len(examples) == len(asked) - 1
