@@ -31,7 +31,7 @@ def places(edit: ParsedEdit) -> Iterator[Place]:
         found = [
             one
             for one in repeats(rule, lines)
-            if one.row not in touched and (times > 1 or not rule.swaps or not _says_little(one, edit.after))
+            if one.row not in touched and (times > 1 or not _says_little(rule, one, edit.after))
         ]
         for one in found:
             yield Place(one.edits, features_of_repeat(rule, one, found, times, edit, row), one.row - row)
@@ -68,9 +68,11 @@ def _is_defined(source: Source, name: str) -> bool:
     return any(defines(one, source.syntax) and one.kind not in IMPORTED for one in found)
 
 
-def _says_little(found: Repeat, source: Source) -> bool:
-    """Return whether the place may be like the user's by chance: a literal, a comment, parameters, or a declaration
-    that is the same, which was copied."""
+def _says_little(rule: Rule, found: Repeat, source: Source) -> bool:
+    """Return whether a place may be like one that was edited once by chance: lines to remove, a literal, a comment,
+    parameters, or a declaration that is the same, which was copied."""
+    if not rule.swaps:
+        return not rule.new_lines
     span, syntax, nodes = found.edits[0].span, source.syntax, source.nodes
     node = source.node_at(span.start, max(span.end, span.start + 1))
     around = (node, *ancestors(node))

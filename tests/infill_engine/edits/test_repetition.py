@@ -7,7 +7,7 @@ from infill_engine.edits.finders.repetition import places
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.source import Source
 from infill_engine.edits.token_rules import Lines, repeats, rules_of
-from infill_engine.edits.types import applied
+from infill_engine.edits.types import Edit, applied
 
 
 @pytest.mark.parametrize(
@@ -36,10 +36,31 @@ def test_a_block_of_lines_is_repeated_with_its_own_indentation() -> None:
     assert _repeated([(old, new)], text) == ["f() {\n    local tab=$'\\t'\n    show\n}\n"]
 
 
-def test_lines_are_removed_again_but_not_where_they_were_moved_to() -> None:
+def test_lines_that_were_removed_twice_are_removed_again_but_not_where_they_were_moved_to() -> None:
     gone, text = ("log.debug(state)\n", ""), "a()\nlog.debug(state)\nb()\n"
-    assert _repeated([gone], text) == ["a()\nb()\n"]
-    assert _places(text, [gone, ("", "log.debug(state)\n")]) == []
+    assert _places(text, [gone]) == []
+    assert [applied(text, edits) for edits in _places(text, [gone, gone])] == ["a()\nb()\n"]
+    assert _places(text, [gone, gone, ("", "log.debug(state)\n")]) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ('show("red")', 'show("blue")', 'paint("red")\n'),
+        ("# the old way", "# the new way", "x = 1  # the old way\n"),
+        ("def f(path): pass", "def f(source): pass", "def g(path): pass\n"),
+        ("def f(): pass", "async def f(): pass", "def f(): pass\n"),
+    ],
+)
+def test_what_may_be_alike_by_chance_is_repeated_after_two_edits(old: str, new: str, line: str) -> None:
+    assert _places(line, [(old, new)]) == []
+    assert len(_places(line, [(old, new), (old, new)])) == 1
+
+
+def test_a_defined_name_that_became_another_is_left_to_its_scope() -> None:
+    text = "def read(): pass\n\n\ndef load(): pass\n\n\nread()\n"
+    assert _places(text, [("read()", "load()")]) == []
+    assert _places(text.replace("load", "save"), [("read()", "load()")])
 
 
 def test_a_block_that_is_part_of_what_became_of_it_stays() -> None:
@@ -60,7 +81,7 @@ def _repeated(history: list[tuple[str, str]], text: str) -> list[str | None]:
     return [applied(text, found.edits) for rule in rules_of(history) for found in repeats(rule, lines)]
 
 
-def _places(text: str, history: list[tuple[str, str]]) -> list[tuple[object, ...]]:
+def _places(text: str, history: list[tuple[str, str]]) -> list[tuple[Edit, ...]]:
     source = Source.parse(text, "python")
     assert source is not None
     return [place.edits for place in places(ParsedEdit(source, source, (), Shift(()), history))]
