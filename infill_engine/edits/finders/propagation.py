@@ -31,7 +31,7 @@ def places(edit: ParsedEdit) -> list[Place]:
         rule = _rule(example.source.text, example.changes)
         if _is_taken_back(rule, made) or any(_changes_at(example, start) for start in defined):
             continue
-        if made.count(rule) < 2 and (_is_one_value(example) or _is_parameter(example)):
+        if made.count(rule) < 2 and (_is_one_value(example) or _is_parameter(example) or _removes_lines(example)):
             continue
         matches = [(one, edits) for one in _matches(example) if (edits := _placed(edit, one))]
         for one, edits in matches:
@@ -74,6 +74,11 @@ def _is_parameter(example: Template) -> bool:
         enclosing(source.node_at(one.start, max(one.end, one.start + 1)), source.syntax.parameter_lists) is not None
         for one in example.changes
     )
+
+
+def _removes_lines(example: Template) -> bool:
+    """Return whether whole lines were removed. Others may be needed."""
+    return example.row is not None and not example.inserted
 
 
 def _is_taken_back(rule: tuple[tuple[str, ...], ...], made: Sequence[tuple[tuple[str, ...], ...]]) -> bool:

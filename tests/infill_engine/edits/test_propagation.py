@@ -30,7 +30,6 @@ DROPPED = ("python", "[[@old\n -> ]]def f(): pass\n\nclass T:\n    @old\n    def
         (NAMED, "self.height = max(0, int(height))\n"),
         (FIELD, '\t\tName: "b",\n\t\tSize: 1,\n'),
         (MARKED, "    @slow\n    @net\n"),
-        (DROPPED, "class T:\n    def g"),
     ],
 )
 def test_another_place_is_changed_alike_with_its_own_names(example: tuple[str, str], result: str) -> None:
@@ -50,6 +49,12 @@ def test_another_place_is_changed_alike_with_its_own_names(example: tuple[str, s
 )
 def test_nothing_else_is_changed(language: str, marked: str) -> None:
     assert found(language, marked) == []
+
+
+def test_lines_are_removed_again_after_two_removals() -> None:
+    gone = ("@old\n", "")
+    assert not found(*DROPPED, gone)
+    assert any("class T:\n    def g" in str(text) for text in found(*DROPPED, gone, gone))
 
 
 def test_what_was_taken_back_is_no_example() -> None:
