@@ -47,6 +47,7 @@ WEIGHTS: Mapping[str, float] = {
     "removes lines": -0.19,
     # of places where a rule of tokens applies
     "context": 1.43,
+    "same owner": 0.00,
     "share of the changes": 0.94,
     "block": -0.92,
     "age": -0.46,
@@ -114,6 +115,7 @@ def features_of_repeat(
         "similar line": found.similar,
         "same function": _in_one_function(source, here, place),
         "context": found.context,
+        "same owner": found.owner,
         "share of the changes": found.share,
         "block": float(not rule.swaps),
         "age": min(rule.age, 6) / 6,

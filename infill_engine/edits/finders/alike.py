@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
 
+from infill_engine.edits.changes import make
 from infill_engine.edits.finders import propagation, repetition
 from infill_engine.edits.likelihood import Place
 from infill_engine.edits.parsed import ParsedEdit
-from infill_engine.edits.types import Edit, Kind, Proposal
+from infill_engine.edits.types import Change, Edit, Kind, Proposal
+from infill_engine.text import lines
 
 
 def propose_alike(edit: ParsedEdit) -> list[Proposal]:
@@ -30,11 +32,18 @@ def propose_alike(edit: ParsedEdit) -> list[Proposal]:
 
 def places(edit: ParsedEdit) -> list[Place]:
     """Return the places that either finder knows. One that both know has the features of both."""
-    found: dict[tuple[Edit, ...], Place] = {}
+    found: dict[object, Place] = {}
     for place in chain(repetition.places(edit), propagation.places(edit)):
-        known = found.get(place.edits)
-        found[place.edits] = place if known is None else replace(place, features=known.features | place.features)
+        made = _lines_made(place.edits, edit.after.text)
+        known = found.get(made)
+        found[made] = place if known is None else replace(known, features=known.features | place.features)
     return list(found.values())
+
+
+def _lines_made(edits: Sequence[Edit], text: str) -> tuple[int, int, str]:
+    """Return where the lines begin and end that edits change, and what they become."""
+    start, end = lines.around(text, edits[0].span.start, edits[-1].span.end)
+    return start, end, make(text, [Change(edit.span.start, edit.span.end, edit.new) for edit in edits], start, end)
 
 
 def _disjoint(found: Sequence[Place]) -> list[Place]:

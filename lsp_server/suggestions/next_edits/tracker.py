@@ -1,7 +1,7 @@
 """The server's state for next edits: the user's bursts and the shown proposals, per document."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,6 +16,7 @@ from lsp_server.suggestions.next_edits.bursts import FORGOTTEN_SECONDS, Burst, B
 from lsp_server.suggestions.next_edits.by_model import ByModel
 from lsp_server.suggestions.next_edits.shown import Held, Shown
 
+MOST_CLOSED = 4  # closed documents whose edits are remembered
 PAUSE_SECONDS = 0.15  # after the last edit, before proposing anything at the place the user is typing
 
 T = TypeVar("T")
@@ -56,6 +57,7 @@ class NextEdits:
     find: Find = find
     pause_seconds: float = PAUSE_SECONDS
     _documents: dict[str, _Document] = field(default_factory=dict)
+    _closed: dict[str, Bursts] = field(default_factory=dict)
     _executor: ThreadPoolExecutor | None = None
 
     def edited(self, before: Snapshot, change: Change, after: Snapshot, at: float) -> None:
@@ -86,14 +88,18 @@ class NextEdits:
             self._documents[uri].bursts.rests(row)
 
     def opened(self, uri: str) -> None:
-        """Reset the state of a document that was opened."""
+        """Reset the state of a document that was opened. Its text may be older than the edits before."""
         self.closed(uri)
+        self._closed.pop(uri, None)
 
     def closed(self, uri: str) -> None:
-        """Drop the state of a closed document, including what was dismissed."""
+        """Drop the state of a closed document, including what was dismissed. Its edits can still be repeated."""
         held = self._documents.pop(uri, None)
         if held is not None:
             self._outdate(held)
+            self._closed[uri] = held.bursts
+            for oldest in list(self._closed)[:-MOST_CLOSED]:
+                del self._closed[oldest]
 
     def dismiss(self, uri: str, ids: list[str] | None) -> None:
         """Withdraw these proposals for good, or all that are shown."""
@@ -228,13 +234,16 @@ class NextEdits:
     def _history(self, held: _Document) -> list[Burst]:
         """Return the bursts of all documents, oldest first; the newest of this one is the last."""
         newest = held.bursts.newest
-        bursts = [burst for each in self._documents.values() for burst in each.bursts.all]
-        return sorted(bursts, key=lambda burst: (burst is newest, burst.at))
+        return sorted(self._bursts(), key=lambda burst: (burst is newest, burst.at))
 
     def _was_edited_recently(self) -> bool:
         """Return whether edits of any document may say what comes next."""
         since = now() - FORGOTTEN_SECONDS
-        return any(burst.at >= since for each in self._documents.values() for burst in each.bursts.all)
+        return any(burst.at >= since for burst in self._bursts())
+
+    def _bursts(self) -> Iterator[Burst]:
+        yield from (burst for each in self._documents.values() for burst in each.bursts.all)
+        yield from (burst for bursts in self._closed.values() for burst in bursts.all)
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         if self._executor is None:

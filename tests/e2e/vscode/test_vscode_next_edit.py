@@ -70,6 +70,20 @@ def test_a_result_with_another_value_is_taken_by_both_callers(code_quiet: Workbe
     assert code.saved(path) == b"def f(a):\n    return a, size\n\n\nx, size = f(1)\ny, size = f(2)\n"
 
 
+def test_what_was_replaced_in_one_file_is_offered_in_the_next(code_quiet: Workbench) -> None:
+    code = code_quiet
+    code.open("one.py", "│requests.get(path)\nrequests.get(place)\n")
+    for _ in range(2):
+        code.press("Control+Shift+ArrowRight")
+        code.type_text("client")
+        code.press("Home", "ArrowDown")
+    path = code.open("two.py", "│import client\n\nrequests.get(url)\n")
+    wait_for_count(code, 1)
+    code.press("Tab", "Tab")
+    wait_for_count(code, 0)
+    assert code.saved(path) == b"import client\n\nclient.get(url)\n"
+
+
 def test_an_edit_without_consequence_stays_silent(code_quiet: Workbench) -> None:
     code = code_quiet
     path = code.open("silent.py", "def f(a):\n    return a  # one│\n\n\nf(1)\n")

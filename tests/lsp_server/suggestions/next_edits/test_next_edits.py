@@ -114,6 +114,19 @@ def test_an_edit_of_another_file_is_repeated_in_one_that_was_only_opened() -> No
     assert desk.ask().held == ()
 
 
+def test_the_edits_of_a_closed_file_are_repeated_unless_it_is_opened_again() -> None:
+    desk, other = Desk(READS), "file:///project/b.py"
+    desk.documents.open(other, "python", "first = requests.get(path)\nsecond = requests.get(place)\n")
+    desk.seconds = now()
+    desk.edit(other, (8, 16, "client"))
+    desk.edit(other, (34, 42, "client"))
+    desk.edits.closed(other)
+    assert desk.ask().held
+    desk.edits.opened(other)  # perhaps without the changes
+    desk.edits.opened(URI)
+    assert desk.ask().reason is NoEditReason.NOTHING_EDITED
+
+
 def test_an_older_edit_is_repeated_too() -> None:
     desk = Desk(READS + "LIMIT = 10\n")
     desk.replace("requests", "client")
