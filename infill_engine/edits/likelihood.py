@@ -12,48 +12,37 @@ from tree_sitter import Node
 
 from infill_engine.edits.matching import Match
 from infill_engine.edits.parsed import ParsedEdit
-from infill_engine.edits.source import Source, ancestors, enclosing
+from infill_engine.edits.source import Source, ancestors
 from infill_engine.edits.templates import TOKEN, Template
 from infill_engine.edits.token_rules import Repeat, Rule, is_name
 from infill_engine.edits.types import Edit
 from infill_engine.text import lines
 
 # Where the user is in a text that they have not edited says nothing.
-NOT_EDITED = {"not edited": 1.0, "distance": 0.0, "below": 0.0, "places above": 0.0, "same function": 0.0}
+NOT_EDITED = {"not edited": 1.0, "distance": 0.0, "below": 0.0}
 
 WEIGHTS: Mapping[str, float] = {
-    "constant": -4.27,
-    "removes a name": 0.37,
-    "length of the name": 1.31,
-    "similar line": 1.51,
-    "same function": 0.45,
-    "distance": -1.92,
-    "below": 1.44,
-    "only one": -0.58,
-    "number of places": -2.83,
-    "repeated": 0.86,
-    "share done": 2.18,
-    "inserts nothing": -0.64,
-    "tokens inserted": -0.76,
-    "signs or numbers": 0.52,
-    "not edited": 0.32,
+    "constant": -4.35,
+    "length of the name": 1.55,
+    "similar line": 1.69,
+    "distance": -1.96,
+    "below": 1.47,
+    "only one": -0.70,
+    "number of places": -3.22,
+    "repeated": 1.10,
+    "share done": 1.81,
+    "signs or numbers": 0.84,
+    "not edited": 0.51,
     # of places with nodes alike
-    "words in common": 1.36,
-    "parts that differ": -0.41,
-    "nodes around alike": 0.63,
-    "token in another role": 0.54,
-    "same parent": -0.52,
-    "inserts lines": -0.55,
-    "removes lines": -0.19,
+    "words in common": 1.15,
+    "parts that differ": -0.73,
+    "nodes around alike": 0.69,
+    "token in another role": 0.72,
+    "inserts lines": -1.04,
     # of places where a rule of tokens applies
-    "context": 1.43,
-    "same owner": 0.00,
-    "share of the changes": 0.94,
-    "block": -0.92,
-    "age": -0.46,
-    "in a comment": -0.32,
-    "places above": -1.18,
-    "written": -2.10,
+    "context": 1.00,
+    "share of the changes": 0.88,
+    "written": -2.42,
 }
 
 
@@ -82,20 +71,17 @@ def features_of(example: Template, found: Match, others: Sequence[Match], repeat
     `others` are all places that the example fits, `found` among them. `repeats` counts earlier edits that made the
     same change.
     """
-    node, other, whole_lines = example.node, found.node, example.row is not None
+    node, other = example.node, found.node
     starts = (example.source.to_char(one.start_byte) for one in (other, node))
     line, own = (Counter(TOKEN.findall(_line(example.source, at))) for at in starts)
     below = other.start_point[0] - node.start_point[0]
     return _common(example.removed, example.inserted, below, len(others), repeats + 1) | {
         "similar line": 2 * (line & own).total() / max(1, line.total() + own.total()),
-        "same function": _in_one_function(example.source, node, other),
         "words in common": min(found.same, 6) / 6,
         "parts that differ": min(found.different, 4) / 4,
         "nodes around alike": _alike(node, other) / 4,
         "token in another role": float(not node.child_count and _role(node) != _role(other)),
-        "same parent": float(_same(node.parent, other.parent)),
-        "inserts lines": float(whole_lines and bool(example.inserted)),
-        "removes lines": float(whole_lines and not example.inserted),
+        "inserts lines": float(example.row is not None and bool(example.inserted)),
     }
 
 
@@ -107,20 +93,11 @@ def features_of_repeat(
     `others` are all its places, `found` among them. `times` is how often the user has made the change, and `row` is
     where they are.
     """
-    source = edit.after
-    here, place = (source.node_at(at, at + 1) for at in (edit.place, found.edits[0].span.start))
-    line = _line(source, found.edits[0].span.start)
-    above = sum(other.row < row for other in others)
+    line = _line(edit.after, found.edits[0].span.start)
     features = _common(rule.removed, rule.inserted, found.row - row, len(others), times) | {
         "similar line": found.similar,
-        "same function": _in_one_function(source, here, place),
         "context": found.context,
-        "same owner": found.owner,
         "share of the changes": found.share,
-        "block": float(not rule.swaps),
-        "age": min(rule.age, 6) / 6,
-        "in a comment": float(place.type in source.nodes.comments),
-        "places above": math.log2(1 + above) / 6 if found.row > row else 0.0,
         "written": float(any(line == one.strip() for _, new in edit.history for one in new.splitlines())),
     }
     return features if edit.changes else features | NOT_EDITED
@@ -131,7 +108,6 @@ def _common(removed: Sequence[str], inserted: Sequence[str], below: int, places:
     names = [token for token in removed if is_name(token)]
     return {
         "constant": 1.0,
-        "removes a name": float(bool(names)),
         "length of the name": min(1.0, max(map(len, names), default=0) / 16),
         "distance": math.log2(1 + abs(below)) / 10,
         "below": float(below > 0),
@@ -139,8 +115,6 @@ def _common(removed: Sequence[str], inserted: Sequence[str], below: int, places:
         "number of places": math.log2(places) / 6,
         "repeated": float(times > 1),
         "share done": times / (times + places),
-        "inserts nothing": float(not inserted),
-        "tokens inserted": min(len(inserted), 10) / 10,
         "signs or numbers": float(not names and not any(map(is_name, inserted))),
     }
 
@@ -164,11 +138,3 @@ def _role(node: Node) -> str | None:
     return next(
         (above.field_name_for_child(at) for at, child in enumerate(above.children) if child.id == node.id), None
     )
-
-
-def _in_one_function(source: Source, one: Node, other: Node) -> float:
-    return float(_same(*(enclosing(node, source.syntax.functions) for node in (one, other))))
-
-
-def _same(one: Node | None, other: Node | None) -> bool:
-    return one is not None and other is not None and one.id == other.id

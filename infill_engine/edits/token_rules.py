@@ -22,7 +22,6 @@ MOST_PLACES = 60  # of one rule; with more, it says nothing
 LONGEST_LINE = 300
 MOST_LINES = 12  # of a block
 COMPARED = 4  # tokens on either side of a change
-BEFORE = 2  # tokens before a change among which is the name that it belongs to, such as an object
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +44,8 @@ class Swap:
         """The tokens of the inserted text."""
         return TOKEN.findall(self.new)
 
-    def places(self, line: str, tokens: Sequence[re.Match[str]]) -> Iterator[tuple[int, int, int, float]]:
-        """Yield where the change can be made in a line: start, end, how many tokens around it are the same, and whether
-        the name before it is: 1 or 0, or 0.5 if there is none."""
+    def places(self, line: str, tokens: Sequence[re.Match[str]]) -> Iterator[tuple[int, int, int]]:
+        """Yield where the change can be made in a line: start, end, and how many tokens around it are the same."""
         texts, count, inserted = [token.group() for token in tokens], len(self.removed), self.inserted
         for at in range(len(texts) - count + 1):
             if tuple(texts[at : at + count]) != self.removed:
@@ -58,10 +56,7 @@ class Swap:
             left = common_prefix(texts[:at][::-1], self.left[::-1])
             right = common_prefix(texts[at + count :], self.right)
             if self._fits(left, right):
-                distance = next(
-                    (far for far, token in enumerate(self.left[: -BEFORE - 1 : -1], 1) if is_name(token)), 0
-                )
-                yield *self._span(line, tokens, at), left + right, float(left >= distance) if distance else 0.5
+                yield *self._span(line, tokens, at), left + right
 
     def _fits(self, left: int, right: int) -> bool:
         """Return whether enough tokens on the left and on the right are the same."""
@@ -128,15 +123,13 @@ class Repeat:
     """A row to which a rule applies. Its changes that apply are `share` of all.
 
     `similar` is the share of tokens that the lines have in common, and `context` that of the compared tokens around
-    the changes that are the same. `owner` is the mean of what the name
-    before each change says: 1 if it is the same, 0 if not.
+    the changes that are the same.
     """
 
     edits: tuple[Edit, ...]
     row: int
     similar: float = 1.0
     context: float = 1.0
-    owner: float = 1.0
     share: float = 1.0
 
 
@@ -269,20 +262,20 @@ def _lines(rule: Rule, lines: Lines) -> Iterator[Repeat]:
         line = lines.lines[row]
         if len(line) > LONGEST_LINE or lines.stripped[row] in rule.new_lines:
             continue
-        same: dict[Edit, tuple[int, float]] = {}
+        same: dict[Edit, int] = {}
         made = 0
         for swap in rule.swaps:
             places = list(swap.places(line, lines.tokens(row)))
             made += bool(places)
-            for start, end, around, owner in places:
+            for start, end, around in places:
                 at = lines.starts[row]
-                same[Edit(Span(at + start, at + end, line[start:end]), swap.new)] = around, owner
+                same[Edit(Span(at + start, at + end, line[start:end]), swap.new)] = around
         edits = tuple(sorted(same))
         if edits and all(one.span.end < other.span.start for one, other in pairwise(edits)):
             own = Counter(token.group() for token in lines.tokens(row))
             similar = 2 * (tokens & own).total() / (tokens.total() + own.total())
-            context, owner = (sum(values) / len(same) for values in zip(*same.values(), strict=True))
-            yield Repeat(edits, row, similar, context / (2 * COMPARED), owner, made / len(rule.swaps))
+            context = sum(same.values()) / len(same) / (2 * COMPARED)
+            yield Repeat(edits, row, similar, context, made / len(rule.swaps))
 
 
 def _anchor(swap: Swap) -> str:

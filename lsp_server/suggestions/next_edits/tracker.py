@@ -188,6 +188,8 @@ class NextEdits:
                 alike = alike or found
         if alike is not None and not (found.proposals and found.proposals[0].kind.follows):
             found = alike
+        elif not found.proposals and held.bursts.reason is not None:
+            found = Consequences(reason=held.bursts.reason)
         return found, settled
 
     async def _expected(
