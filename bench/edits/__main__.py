@@ -30,7 +30,7 @@ from bench.edits.renaming import renames
 from bench.json_lines import Unfinished, write_lines
 from bench.sources import read_packages
 from bench.spread import spread
-from infill_engine.edits.changes import changed_lines, word_at
+from infill_engine.edits.changes import changed_hunks, word_at
 from infill_engine.edits.find import MOST_PROPOSALS, SHOW_FROM, find_consequences
 from infill_engine.edits.source import words
 from infill_engine.edits.types import Edit, EditedText, Span, applied
@@ -159,7 +159,7 @@ def run_case(case: Case) -> dict[str, Any]:
 
 
 def _history(case: Case) -> tuple[tuple[str, str], ...]:
-    found = changed_lines(case.before, case.after, case.changes)
+    found = changed_hunks(case.before, case.changes)
     return tuple((case.before[start:end], new) for start, end, new in found)
 
 

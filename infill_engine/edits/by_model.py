@@ -5,12 +5,12 @@ the errors that other servers report, and around the lines that most resemble wh
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain
 
 from infill_engine.context.window import WIDER_CONTEXT_CHARS
-from infill_engine.edits.changes import changed_lines, make, trimmed
+from infill_engine.edits.changes import changed_hunks, trimmed
 from infill_engine.edits.resemblance import Resemblance
 from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span, applied
 from infill_engine.edits.unsuitable import has_secret, is_handwritten, is_readable
@@ -19,7 +19,7 @@ from infill_engine.text.sequences import common_prefix
 from infill_engine.text.validity import faults_of
 from infill_engine.types import Candidate, Diagnostic, Gap, Hole, HoleKind, InfillRequest, PastEdit
 
-SHOW_FROM = 0.08  # the least confidence of a proposal that is made; finished texts stay silent in 97.5 %
+SHOW_FROM = 0.3  # the least confidence of a proposal that is made; finished texts stay silent in 97 %
 ABOVE, BELOW = 4, 8  # lines around the newest edit
 AROUND = 2  # lines around another place
 OTHERS = 2  # places
@@ -46,7 +46,7 @@ class Region:
 
 def past_edits(path: str, before: str, changes: Sequence[Change]) -> Iterator[PastEdit]:
     """Yield what changes did to whole lines of a text."""
-    for start, end, new in _hunks(changed_lines(before, make(before, changes), changes)):
+    for start, end, new in changed_hunks(before, changes):
         around = before[max(0, start - AROUND_CHARS) : start], before[end + 1 : end + 1 + AROUND_CHARS]
         old_lines = [f"{line}\n" for line in before[start:end].split("\n")]
         new_lines = [f"{line}\n" for line in new.split("\n")]
@@ -61,20 +61,6 @@ def past_edits(path: str, before: str, changes: Sequence[Change]) -> Iterator[Pa
             "".join(above[-CONTEXT:]),
             "".join(below[:CONTEXT]),
         )
-
-
-def _hunks(changed: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
-    """Join changed lines that follow one another."""
-    joined: tuple[int, int, str] | None = None
-    for start, end, new in changed:
-        if joined is not None and start == joined[1] + 1:
-            joined = joined[0], end, f"{joined[2]}\n{new}"
-            continue
-        if joined is not None:
-            yield joined
-        joined = start, end, new
-    if joined is not None:
-        yield joined
 
 
 def regions(text: str, first: int, last: int, history: Sequence[PastEdit], places: Sequence[int] = ()) -> list[Region]:

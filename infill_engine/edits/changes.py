@@ -106,6 +106,20 @@ def changed_lines(before: str, after: str, changes: Sequence[Change]) -> Iterato
             at += len(one) + 1
 
 
+def changed_hunks(before: str, changes: Sequence[Change]) -> Iterator[tuple[int, int, str]]:
+    """Yield the start and end of each group of adjacent lines that change, and its new text."""
+    joined: tuple[int, int, str] | None = None
+    for start, end, new in changed_lines(before, make(before, changes), changes):
+        if joined is not None and start == joined[1] + 1:
+            joined = joined[0], end, f"{joined[2]}\n{new}"
+            continue
+        if joined is not None:
+            yield joined
+        joined = start, end, new
+    if joined is not None:
+        yield joined
+
+
 def words_changed(before: str, changes: Sequence[Change], language: str) -> Iterator[tuple[int, int, str]]:
     """Yield the changes, widened to whole words of the text before. Changes in one word are joined."""
     waiting: tuple[int, int, list[Change]] | None = None

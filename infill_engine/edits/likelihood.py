@@ -94,7 +94,7 @@ def features_of_repeat(
     where they are.
     """
     line = _line(edit.after, found.edits[0].span.start)
-    features = _common(rule.removed, rule.inserted, found.row - row, len(others), times) | {
+    features = _common(rule.removed, rule.inserted, found.rows[0] - row, len(others), times) | {
         "similar line": found.similar,
         "context": found.context,
         "share of the changes": found.share,

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 
 from infill_engine.edits.templates import TOKEN, WORD, token_changes
 from infill_engine.edits.types import Change, Edit, Span
@@ -22,6 +22,7 @@ MOST_PLACES = 60  # of one rule; with more, it says nothing
 LONGEST_LINE = 300
 MOST_LINES = 12  # of a block
 COMPARED = 4  # tokens on either side of a change
+END = "\n"  # stands before the first token of a line and after its last
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,13 @@ class Swap:
         """The tokens of the inserted text."""
         return TOKEN.findall(self.new)
 
-    def places(self, line: str, tokens: Sequence[re.Match[str]]) -> Iterator[tuple[int, int, int]]:
-        """Yield where the change can be made in a line: start, end, and how many tokens around it are the same."""
+    def places(
+        self, line: str, tokens: Sequence[re.Match[str]], *, loosely: bool = False
+    ) -> Iterator[tuple[int, int, int]]:
+        """Yield where the change can be made in a line: start, end, and how many tokens around it are the same.
+
+        With `loosely`, signs around it are enough.
+        """
         texts, count, inserted = [token.group() for token in tokens], len(self.removed), self.inserted
         for at in range(len(texts) - count + 1):
             if tuple(texts[at : at + count]) != self.removed:
@@ -53,22 +59,19 @@ class Swap:
             before, after = texts[max(0, at - len(inserted)) : at], texts[at : at + len(inserted)]
             if inserted and inserted in (before, after):
                 continue  # it is made
-            left = common_prefix(texts[:at][::-1], self.left[::-1])
-            right = common_prefix(texts[at + count :], self.right)
-            if self._fits(left, right):
+            left = common_prefix([*texts[:at][::-1], END], self.left[::-1])
+            right = common_prefix([*texts[at + count :], END], self.right)
+            if self._fits(left, right, loosely):
                 yield *self._span(line, tokens, at), left + right
 
-    def _fits(self, left: int, right: int) -> bool:
+    def _fits(self, left: int, right: int, loosely: bool) -> bool:
         """Return whether enough tokens on the left and on the right are the same."""
         if any(map(is_name, self.removed)):
             return True
         around = (*self.left[len(self.left) - left :], *self.right[:right])
-        both = bool(self.removed) or min(left, right) > 0
-        return (
-            left + right >= 2
-            and any(len(token) > 1 and WORD.match(token) for token in around)
-            and (both or max(left, right) >= 2)
-        )
+        if left + right < 2 or not (loosely or any(len(token) > 1 and WORD.match(token) for token in around)):
+            return False
+        return bool(self.removed) or min(left, right) > 0 or max(left, right) >= 2
 
     def _span(self, line: str, tokens: Sequence[re.Match[str]], at: int) -> tuple[int, int]:
         end = at + len(self.removed)
@@ -84,13 +87,13 @@ class Swap:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What an edit did to a line, token by token, or to a block of whole lines if there are no `swaps`.
+    """What an edit did to adjacent lines: `swaps` of each; if there are none, a block of lines replaces another.
 
     `lines` and `new_lines` are those before and after the edit, without their common indentation. `age` is the number
     of newer edits.
     """
 
-    swaps: tuple[Swap, ...]
+    swaps: tuple[tuple[Swap, ...], ...]
     lines: tuple[str, ...]
     new_lines: tuple[str, ...]
     age: int
@@ -98,36 +101,38 @@ class Rule:
     @property
     def key(self) -> object:
         """What rules that make the same change have in common."""
-        return tuple((swap.removed, tuple(swap.inserted)) for swap in self.swaps) or (self.lines, self.new_lines)
+        return tuple(map(_key_of, self.swaps)) or (self.lines, self.new_lines)
 
     @property
     def opposite(self) -> object:
         """The key of rules that take it back."""
-        return tuple((tuple(swap.inserted), swap.removed) for swap in self.swaps) or (self.new_lines, self.lines)
+        back = tuple(tuple((tuple(swap.inserted), swap.removed) for swap in swaps) for swaps in self.swaps)
+        return back or (self.new_lines, self.lines)
 
     @property
     def removed(self) -> list[str]:
         """The tokens that it takes away."""
         if self.swaps:
-            return [token for swap in self.swaps for token in swap.removed]
+            return [token for swap in chain.from_iterable(self.swaps) for token in swap.removed]
         return TOKEN.findall("\n".join(self.lines))
 
     @property
     def inserted(self) -> list[str]:
         """The tokens that it inserts."""
-        return TOKEN.findall("\n".join([swap.new for swap in self.swaps] if self.swaps else self.new_lines))
+        new = [swap.new for swap in chain.from_iterable(self.swaps)]
+        return TOKEN.findall("\n".join(new if self.swaps else self.new_lines))
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A row to which a rule applies. Its changes that apply are `share` of all.
+    """Adjacent `rows` to which a rule applies. The changes that apply are `share` of all.
 
     `similar` is the share of tokens that the lines have in common, and `context` that of the compared tokens around
     the changes that are the same.
     """
 
     edits: tuple[Edit, ...]
-    row: int
+    rows: range
     similar: float = 1.0
     context: float = 1.0
     share: float = 1.0
@@ -178,21 +183,36 @@ def rules_of(history: Sequence[tuple[str, str]]) -> list[Rule]:
     return [rule for age, (old, new) in newest for rule in _rules_of(old, new, age)][:MOST_RULES]
 
 
+def line_pairs(old: str, new: str) -> list[tuple[str, str]]:
+    """Return the lines that an edit changed, before and after, if their number is the same; otherwise all as one."""
+    ours, theirs = old.splitlines(), new.splitlines()
+    if len(ours) != len(theirs):
+        return [(old, new)]
+    return [(one, other) for one, other in zip(ours, theirs, strict=True) if one != other]
+
+
 def _rules_of(old: str, new: str, age: int) -> Iterator[Rule]:
     ours, theirs = old.splitlines(), new.splitlines()
     top, low = common_ends(ours, theirs)
     ours, theirs = ours[top : len(ours) - low], theirs[top : len(theirs) - low]
     if not ours or len(ours) > MOST_LINES:
         return
+    indent = ours[0][: len(ours[0]) - len(ours[0].lstrip())]
+    lines, new_lines = (tuple(line.removeprefix(indent) for line in block) for block in (ours, theirs))
     if len(ours) == len(theirs):
-        for one, other in zip(ours, theirs, strict=True):
-            swaps = tuple(_swaps(one, other))
-            if swaps:
-                yield Rule(swaps, (one.strip(),), (other.strip(),), age)
+        swaps = tuple(tuple(_swaps(one, other)) for one, other in zip(ours, theirs, strict=True))
+        keys = Counter(_key_of(each) for each in swaps if each)
+        for each, line, new_line in zip(swaps, lines, new_lines, strict=True):
+            if each and (len(keys) == 1 or keys[_key_of(each)] > 1):
+                yield Rule((each,), (line,), (new_line,), age)
+        if len(keys) > 1:  # lines that were changed together, each in its own way
+            yield Rule(swaps, lines, new_lines, age)
     if len(ours) > 1 or len(ours) != len(theirs):
-        indent = ours[0][: len(ours[0]) - len(ours[0].lstrip())]
-        lines, new_lines = (tuple(line.removeprefix(indent) for line in block) for block in (ours, theirs))
         yield Rule((), lines, new_lines, age)
+
+
+def _key_of(swaps: Sequence[Swap]) -> object:
+    return tuple((swap.removed, tuple(swap.inserted)) for swap in swaps)
 
 
 def _swaps(one: str, other: str) -> Iterator[Swap]:
@@ -202,9 +222,9 @@ def _swaps(one: str, other: str) -> Iterator[Swap]:
         gone = one[change.start : change.end]
         if gone.strip() or change.new.strip():
             yield Swap(
-                tuple(TOKEN.findall(one[: change.start])[-COMPARED:]),
+                (END, *TOKEN.findall(one[: change.start]))[-COMPARED:],
                 tuple(TOKEN.findall(gone)),
-                tuple(TOKEN.findall(one[change.end :])[:COMPARED]),
+                (*TOKEN.findall(one[change.end :]), END)[:COMPARED],
                 change.new,
                 (gone[:1].isspace(), gone[-1:].isspace()),
                 change.start > 0 and not one[change.start - 1].isspace(),
@@ -245,7 +265,7 @@ def _blocks(rule: Rule, lines: Lines) -> Iterator[Repeat]:
             old += "\n"
         start = lines.starts[first]
         if lines.text.startswith(old, start):
-            yield Repeat((Edit(Span(start, start + len(old), old), new),), first)
+            yield Repeat((Edit(Span(start, start + len(old), old), new),), range(first, first + count))
 
 
 def _is_made(rule: Rule, lines: Lines, first: int) -> bool:
@@ -256,26 +276,46 @@ def _is_made(rule: Rule, lines: Lines, first: int) -> bool:
 
 
 def _lines(rule: Rule, lines: Lines) -> Iterator[Repeat]:
-    tokens = Counter(TOKEN.findall(rule.lines[0]))
-    rows = {row for swap in rule.swaps if (anchor := _anchor(swap)) for row in lines.rows_with(anchor)}
-    for row in sorted(rows):
-        line = lines.lines[row]
-        if len(line) > LONGEST_LINE or lines.stripped[row] in rule.new_lines:
+    count, wanted = len(rule.lines), Counter(TOKEN.findall("\n".join(rule.lines)))
+    new_lines = [line.strip() for line in rule.new_lines]
+    starts = {
+        row - at
+        for at, swaps in enumerate(rule.swaps)
+        for swap in swaps
+        if (anchor := _anchor(swap))
+        for row in lines.rows_with(anchor)
+    }
+    for first in sorted(starts):
+        rows = range(first, first + count)
+        if first < 0 or rows.stop > len(lines.lines) or lines.stripped[first : rows.stop] == new_lines:
             continue
-        same: dict[Edit, int] = {}
-        made = 0
-        for swap in rule.swaps:
-            places = list(swap.places(line, lines.tokens(row)))
-            made += bool(places)
-            for start, end, around in places:
-                at = lines.starts[row]
-                same[Edit(Span(at + start, at + end, line[start:end]), swap.new)] = around
+        found = [list(_made(swaps, lines, row)) for swaps, row in zip(rule.swaps, rows, strict=True)]
+        if not all(made for made, swaps in zip(found, rule.swaps, strict=True) if swaps):
+            continue
+        same = {edit: around for made in found for _, edit, around in made}
         edits = tuple(sorted(same))
-        if edits and all(one.span.end < other.span.start for one, other in pairwise(edits)):
-            own = Counter(token.group() for token in lines.tokens(row))
-            similar = 2 * (tokens & own).total() / (tokens.total() + own.total())
+        if all(one.span.end < other.span.start for one, other in pairwise(edits)):
+            own = Counter(token.group() for row in rows for token in lines.tokens(row))
+            similar = 2 * (wanted & own).total() / (wanted.total() + own.total())
             context = sum(same.values()) / len(same) / (2 * COMPARED)
-            yield Repeat(edits, row, similar, context, made / len(rule.swaps))
+            share = sum(len({swap for swap, *_ in made}) for made in found) / sum(map(len, rule.swaps))
+            yield Repeat(edits, rows, similar, context, share)
+
+
+def _made(swaps: Sequence[Swap], lines: Lines, row: int) -> Iterator[tuple[Swap, Edit, int]]:
+    """Yield the changes that can be made in a line, and how many tokens around each are the same.
+
+    If one fits, the others may fit loosely.
+    """
+    line, at = lines.lines[row], lines.starts[row]
+    if len(line) > LONGEST_LINE:
+        return
+    tokens = lines.tokens(row)
+    found = {swap: list(swap.places(line, tokens)) for swap in swaps}
+    fits = any(found.values())
+    for swap, places in found.items():
+        for start, end, around in places or (swap.places(line, tokens, loosely=True) if fits else ()):
+            yield swap, Edit(Span(at + start, at + end, line[start:end]), swap.new), around
 
 
 def _anchor(swap: Swap) -> str:

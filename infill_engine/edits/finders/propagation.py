@@ -10,6 +10,7 @@ from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.renamings import renamings
 from infill_engine.edits.source import ancestors, enclosing
 from infill_engine.edits.templates import TOKEN, WORD, Template, templates, token_changes
+from infill_engine.edits.token_rules import line_pairs
 from infill_engine.edits.types import Change, Edit, Span
 
 MOST_PLACES = 60  # places with a word in common; with more, it is a word of the language
@@ -25,7 +26,7 @@ def places(edit: ParsedEdit) -> list[Place]:
     examples = list(templates(edit.before, edit.after.text, edit.changes))
     if len(examples) > MOST_TEMPLATES:
         return []
-    made = [rule_of(old, new) for old, new in edit.history]
+    made = [rule_of(*pair) for edited in edit.history for pair in line_pairs(*edited)]
     defined = [start for one in renamings(edit) if one.is_defined(edit.before) for start in one.starts]
     for example in examples:
         rule = _rule(example.source.text, example.changes)

@@ -5,6 +5,7 @@ edits too, in text that is not divided into nodes as well.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from infill_engine.edits.likelihood import Place, features_of_repeat
 from infill_engine.edits.names import sight
@@ -27,14 +28,14 @@ def places(edit: ParsedEdit) -> Iterator[Place]:
         if rule.key in done or rule.key in opposites or _is_moved(rule, edit.history) or _is_rename(rule, edit):
             continue
         done.add(rule.key)
-        times = len({one.age for one in rules if one.key == rule.key})
+        times = sum(one.key == rule.key for one in rules)
         found = [
             one
             for one in repeats(rule, lines)
-            if one.row not in touched and (times > 1 or not _says_little(rule, one, edit.after))
+            if touched.isdisjoint(one.rows) and (times > 1 or not _says_little(rule, one, edit.after))
         ]
         for one in found:
-            yield Place(one.edits, features_of_repeat(rule, one, found, times, edit, row), one.row - row)
+            yield Place(one.edits, features_of_repeat(rule, one, found, times, edit, row), one.rows[0] - row)
 
 
 def _touched(edit: ParsedEdit, lines: Lines) -> set[int]:
@@ -58,7 +59,8 @@ def _is_moved(rule: Rule, history: Sequence[tuple[str, str]]) -> bool:
 
 def _is_rename(rule: Rule, edit: ParsedEdit) -> bool:
     """Return whether a defined name became another one. Only scopes tell which uses of the first follow."""
-    pairs = [(swap.removed[0], swap.inserted[0]) for swap in rule.swaps if len(swap.removed) == len(swap.inserted) == 1]
+    swaps = [swap for swap in chain.from_iterable(rule.swaps) if len(swap.removed) == len(swap.inserted) == 1]
+    pairs = [(swap.removed[0], swap.inserted[0]) for swap in swaps]
     return any(_is_defined(edit.before, old) and _is_defined(edit.after, new) for old, new in pairs)
 
 

@@ -10,7 +10,7 @@ The text before a burst is kept as the lines of a snapshot, which costs nothing.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from infill_engine.edits.changes import between, changed_lines, compose, followed_by, make, trimmed
+from infill_engine.edits.changes import between, changed_hunks, compose, followed_by, trimmed
 from infill_engine.edits.types import Change, EditedText, NoEditReason
 from lsp_server.documents.snapshots import Change as DocumentChange
 from lsp_server.documents.snapshots import Snapshot, text_between
@@ -49,20 +49,20 @@ class Burst:
     at: float  # time of the newest edit, in seconds
     ended: bool = False
     announced: bool = False  # consists of a proposal that the user accepted
-    _lines: tuple[tuple[str, str], ...] = ()  # what `lines` returned for the changes as they are now
+    _hunks: tuple[tuple[str, str], ...] = ()  # what `hunks` returned for the changes as they are now
 
     def extend(self, edit: Edited) -> None:
         """Add one more change."""
         self.changes = compose(self.changes, edit.start, edit.end, edit.new)
-        self._lines = ()
+        self._hunks = ()
 
-    def lines(self) -> tuple[tuple[str, str], ...]:
-        """Return the lines that were changed, before and after."""
-        if not self._lines:
+    def hunks(self) -> tuple[tuple[str, str], ...]:
+        """Return the groups of adjacent lines that were changed, before and after."""
+        if not self._hunks:
             before = "".join(self.before.lines)
-            found = changed_lines(before, make(before, self.changes), self.changes)
-            self._lines = tuple((before[start:end], new) for start, end, new in found)
-        return self._lines
+            found = changed_hunks(before, self.changes)
+            self._hunks = tuple((before[start:end], new) for start, end, new in found)
+        return self._hunks
 
     def is_at(self, first: int, last: int) -> bool:
         """Return whether an edit of these rows continues the burst."""
@@ -141,7 +141,7 @@ class Bursts:
         """
         after = "".join(snapshot.lines)
         changes: tuple[Change, ...] = ()
-        edits = tuple(pair for burst in history for pair in burst.lines())
+        edits = tuple(pair for burst in history for pair in burst.hunks())
         if not self._held:
             yield EditedText(after, after, (), snapshot.language, cursor, edits)
         for burst in reversed(self._held[-COMPOSED:]):

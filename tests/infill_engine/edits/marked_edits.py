@@ -2,7 +2,7 @@
 
 import re
 
-from infill_engine.edits.changes import changed_lines, make
+from infill_engine.edits.changes import changed_hunks, make
 from infill_engine.edits.types import Change, Consequences, EditedText, applied
 
 EDIT = re.compile(r"\[\[(.*?) -> (.*?)\]\]", re.DOTALL)
@@ -16,9 +16,8 @@ def edited(marked: str, language: str = "python") -> EditedText:
         before += found[1]
         at = found.end()
     before += marked[at:]
-    after = make(before, changes)
-    history = tuple((before[start:end], new) for start, end, new in changed_lines(before, after, changes))
-    return EditedText(before, after, tuple(changes), language, history=history)
+    history = tuple((before[start:end], new) for start, end, new in changed_hunks(before, changes))
+    return EditedText(before, make(before, changes), tuple(changes), language, history=history)
 
 
 def results(edit: EditedText, found: Consequences) -> list[str | None]:

@@ -36,6 +36,15 @@ def test_a_block_of_lines_is_repeated_with_its_own_indentation() -> None:
     assert _repeated([(old, new)], text) == ["f() {\n    local tab=$'\\t'\n    show\n}\n"]
 
 
+def test_lines_that_were_changed_together_are_changed_together() -> None:
+    old = "return fetch(user)\n  .then((response) => response.json());\n"
+    new = "const response = await fetch(user);\n  return response.json();\n"
+    same = "return fetch(order)\n  .then((response) => response.json());\n"
+    assert _repeated([(old, new)], same) == [new.replace("user", "order")]
+    assert _repeated([(old, new)], "\n  .then((response) => response.json());\n") == []
+    assert set(_repeated([("read(a)\nread(b)\n", "load(a)\nload(b)\n")], "show()\nread(c)\n")) == {"show()\nload(c)\n"}
+
+
 def test_lines_that_were_removed_twice_are_removed_again_but_not_where_they_were_moved_to() -> None:
     gone, text = ("log.debug(state)\n", ""), "a()\nlog.debug(state)\nb()\n"
     assert _places(text, [gone]) == []
