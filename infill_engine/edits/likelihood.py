@@ -12,9 +12,10 @@ from tree_sitter import Node
 
 from infill_engine.edits.matching import Match
 from infill_engine.edits.parsed import ParsedEdit
+from infill_engine.edits.repeats import Repeat
 from infill_engine.edits.source import Source, ancestors
 from infill_engine.edits.templates import TOKEN, Template
-from infill_engine.edits.token_rules import Repeat, Rule, is_name
+from infill_engine.edits.token_rules import Rule, is_name
 from infill_engine.edits.types import Edit
 from infill_engine.text import lines
 
@@ -22,27 +23,27 @@ from infill_engine.text import lines
 NOT_EDITED = {"not edited": 1.0, "distance": 0.0, "below": 0.0}
 
 WEIGHTS: Mapping[str, float] = {
-    "constant": -4.35,
-    "length of the name": 1.55,
-    "similar line": 1.69,
-    "distance": -1.96,
-    "below": 1.47,
-    "only one": -0.70,
-    "number of places": -3.22,
-    "repeated": 1.10,
-    "share done": 1.81,
-    "signs or numbers": 0.84,
-    "not edited": 0.51,
+    "constant": -4.28,
+    "length of the name": 1.60,
+    "similar line": 1.73,
+    "distance": -2.17,
+    "below": 1.53,
+    "only one": -0.51,
+    "number of places": -3.15,
+    "repeated": 1.13,
+    "share done": 1.54,
+    "signs or numbers": 0.97,
+    "not edited": 0.34,
     # of places with nodes alike
-    "words in common": 1.15,
-    "parts that differ": -0.73,
-    "nodes around alike": 0.69,
-    "token in another role": 0.72,
-    "inserts lines": -1.04,
+    "words in common": 1.09,
+    "parts that differ": -0.79,
+    "nodes around alike": 0.71,
+    "token in another role": 0.32,
+    "inserts lines": -0.90,
     # of places where a rule of tokens applies
-    "context": 1.00,
-    "share of the changes": 0.88,
-    "written": -2.42,
+    "context": 0.66,
+    "share of the changes": 0.99,
+    "written": -2.28,
 }
 
 

@@ -1,24 +1,21 @@
-"""Recent edits as rules of tokens, and the lines of a text to which they apply.
+"""Recent edits as rules of tokens.
 
 `methods: list[str] = []` became `methods: Collection[str] = []`: `list` becomes `Collection` where the tokens around it
 are the same. Text without nodes can be compared as well: strings, comments, lines with errors.
 """
 
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import accumulate, chain, pairwise
+from itertools import chain
 
 from infill_engine.edits.templates import TOKEN, WORD, token_changes
-from infill_engine.edits.types import Change, Edit, Span
+from infill_engine.edits.types import Change
 from infill_engine.text.sequences import common_ends, common_prefix
 
 MOST_EDITS = 12  # the newest of the history
 MOST_RULES = 24
-MOST_PLACES = 60  # of one rule; with more, it says nothing
 LONGEST_LINE = 300
 MOST_LINES = 12  # of a block
 COMPARED = 4  # tokens on either side of a change
@@ -123,55 +120,6 @@ class Rule:
         return TOKEN.findall("\n".join(new if self.swaps else self.new_lines))
 
 
-@dataclass(frozen=True, slots=True)
-class Repeat:
-    """Adjacent `rows` to which a rule applies. The changes that apply are `share` of all.
-
-    `similar` is the share of tokens that the lines have in common, and `context` that of the compared tokens around
-    the changes that are the same.
-    """
-
-    edits: tuple[Edit, ...]
-    rows: range
-    similar: float = 1.0
-    context: float = 1.0
-    share: float = 1.0
-
-
-class Lines:
-    """The lines of a text, split into tokens when they are looked at."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.lines = text.split("\n")
-        self.starts = [0, *accumulate(len(line) + 1 for line in self.lines)]
-        self._tokens: dict[int, list[re.Match[str]]] = {}
-
-    @cached_property
-    def stripped(self) -> list[str]:
-        """The lines without blanks at their ends."""
-        return [line.strip() for line in self.lines]
-
-    def row_of(self, at: int) -> int:
-        """Return the row of an offset."""
-        return bisect_right(self.starts, at) - 1
-
-    def tokens(self, row: int) -> list[re.Match[str]]:
-        """Return the tokens of a line."""
-        if row not in self._tokens:
-            self._tokens[row] = list(TOKEN.finditer(self.lines[row]))
-        return self._tokens[row]
-
-    def rows_with(self, text: str) -> list[int]:
-        """Return the rows in which a text occurs; none if there are too many."""
-        rows: list[int] = []
-        at = self.text.find(text)
-        while at >= 0 and len(rows) <= 4 * MOST_PLACES:
-            rows.append(self.row_of(at))
-            at = self.text.find(text, self.starts[rows[-1] + 1])
-        return rows if at < 0 else []
-
-
 def is_name(token: str) -> bool:
     """Return whether a token is a name of more than one character."""
     return len(token) > 1 and bool(WORD.match(token)) and not token.isdigit()
@@ -241,86 +189,3 @@ def _joined(line: str, changes: Sequence[Change]) -> list[Change]:
             change = Change(last.start, change.end, last.new + between + change.new)
         found.append(change)
     return found
-
-
-def repeats(rule: Rule, lines: Lines) -> list[Repeat]:
-    """Return the places where a rule applies, from top to bottom; none if there are too many."""
-    found = list(_lines(rule, lines) if rule.swaps else _blocks(rule, lines))
-    return found if len(found) <= MOST_PLACES else []
-
-
-def _blocks(rule: Rule, lines: Lines) -> Iterator[Repeat]:
-    old_lines, count = [line.strip() for line in rule.lines], len(rule.lines)
-    if not any(len(WORD.findall(line)) > 1 for line in old_lines):
-        return
-    anchor = max(range(count), key=lambda at: len(old_lines[at]))
-    for row in lines.rows_with(old_lines[anchor]):
-        first = row - anchor
-        if first < 0 or lines.stripped[first : first + count] != old_lines or _is_made(rule, lines, first):
-            continue
-        old = "\n".join(lines.lines[first : first + count])
-        indent = old[: len(old) - len(old.lstrip())]
-        new = "\n".join(indent + line if line.strip() else line for line in rule.new_lines)
-        if not rule.new_lines:
-            old += "\n"
-        start = lines.starts[first]
-        if lines.text.startswith(old, start):
-            yield Repeat((Edit(Span(start, start + len(old), old), new),), range(first, first + count))
-
-
-def _is_made(rule: Rule, lines: Lines, first: int) -> bool:
-    """Return whether the lines are part of what the edit makes of them."""
-    old, new = [line.strip() for line in rule.lines], [line.strip() for line in rule.new_lines]
-    starts = (first - at for at in range(len(new)) if new[at : at + len(old)] == old)
-    return any(start >= 0 and lines.stripped[start : start + len(new)] == new for start in starts)
-
-
-def _lines(rule: Rule, lines: Lines) -> Iterator[Repeat]:
-    count, wanted = len(rule.lines), Counter(TOKEN.findall("\n".join(rule.lines)))
-    new_lines = [line.strip() for line in rule.new_lines]
-    starts = {
-        row - at
-        for at, swaps in enumerate(rule.swaps)
-        for swap in swaps
-        if (anchor := _anchor(swap))
-        for row in lines.rows_with(anchor)
-    }
-    for first in sorted(starts):
-        rows = range(first, first + count)
-        if first < 0 or rows.stop > len(lines.lines) or lines.stripped[first : rows.stop] == new_lines:
-            continue
-        found = [list(_made(swaps, lines, row)) for swaps, row in zip(rule.swaps, rows, strict=True)]
-        if not all(made for made, swaps in zip(found, rule.swaps, strict=True) if swaps):
-            continue
-        same = {edit: around for made in found for _, edit, around in made}
-        edits = tuple(sorted(same))
-        if all(one.span.end < other.span.start for one, other in pairwise(edits)):
-            own = Counter(token.group() for row in rows for token in lines.tokens(row))
-            similar = 2 * (wanted & own).total() / (wanted.total() + own.total())
-            context = sum(same.values()) / len(same) / (2 * COMPARED)
-            share = sum(len({swap for swap, *_ in made}) for made in found) / sum(map(len, rule.swaps))
-            yield Repeat(edits, rows, similar, context, share)
-
-
-def _made(swaps: Sequence[Swap], lines: Lines, row: int) -> Iterator[tuple[Swap, Edit, int]]:
-    """Yield the changes that can be made in a line, and how many tokens around each are the same.
-
-    If one fits, the others may fit loosely.
-    """
-    line, at = lines.lines[row], lines.starts[row]
-    if len(line) > LONGEST_LINE:
-        return
-    tokens = lines.tokens(row)
-    found = {swap: list(swap.places(line, tokens)) for swap in swaps}
-    fits = any(found.values())
-    for swap, places in found.items():
-        for start, end, around in places or (swap.places(line, tokens, loosely=True) if fits else ()):
-            yield swap, Edit(Span(at + start, at + end, line[start:end]), swap.new), around
-
-
-def _anchor(swap: Swap) -> str:
-    """Return the longest word of a change, or else of the tokens around it."""
-    around = (*swap.left[-2:], *swap.right[:2])
-    return max(filter(WORD.match, swap.removed), key=len, default="") or max(
-        filter(WORD.match, around), key=len, default=""
-    )

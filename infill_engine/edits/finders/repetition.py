@@ -11,9 +11,10 @@ from infill_engine.edits.likelihood import Place, features_of_repeat
 from infill_engine.edits.names import sight
 from infill_engine.edits.occurrence import defines
 from infill_engine.edits.parsed import ParsedEdit
+from infill_engine.edits.repeats import Lines, Repeat, repeats
 from infill_engine.edits.source import Source, ancestors
 from infill_engine.edits.templates import WORD
-from infill_engine.edits.token_rules import Lines, Repeat, Rule, repeats, rules_of
+from infill_engine.edits.token_rules import Rule, rules_of
 
 IMPORTED = ("import", "alias", "module")  # kinds of definitions
 

@@ -5,8 +5,9 @@ import pytest
 from infill_engine.edits.changes import Shift
 from infill_engine.edits.finders.repetition import places
 from infill_engine.edits.parsed import ParsedEdit
+from infill_engine.edits.repeats import Lines, repeats
 from infill_engine.edits.source import Source
-from infill_engine.edits.token_rules import Lines, repeats, rules_of
+from infill_engine.edits.token_rules import rules_of
 from infill_engine.edits.types import Edit, applied
 
 
