@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -11,6 +11,7 @@ from itertools import accumulate, pairwise
 from infill_engine.edits.templates import TOKEN, WORD
 from infill_engine.edits.token_rules import COMPARED, LONGEST_LINE, Rule, Swap
 from infill_engine.edits.types import Edit, Span
+from infill_engine.text.lines import indent_of
 
 MOST_PLACES = 60  # of one rule; with more, it says nothing
 
@@ -114,13 +115,35 @@ def _lines(rule: Rule, lines: Lines) -> Iterator[Repeat]:
         if not all(made for made, swaps in zip(found, rule.swaps, strict=True) if swaps):
             continue
         same = {edit: around for made in found for _, edit, around in made}
-        edits = tuple(sorted(same))
+        edits = tuple(_joined(sorted((*same, *_indented(rule, lines, rows)))))
         if all(one.span.end < other.span.start for one, other in pairwise(edits)):
             own = Counter(token.group() for row in rows for token in lines.tokens(row))
             similar = 2 * (wanted & own).total() / (wanted.total() + own.total())
             context = sum(same.values()) / len(same) / (2 * COMPARED)
             share = sum(len({swap for swap, *_ in made}) for made in found) / sum(map(len, rule.swaps))
             yield Repeat(edits, rows, similar, context, share)
+
+
+def _indented(rule: Rule, lines: Lines, rows: range) -> Iterator[Edit]:
+    """Yield the changes of indentation, which no token tells, below the first line."""
+    base = indent_of(lines.lines[rows[0]])
+    for row, old, new in zip(rows[1:], rule.lines[1:], rule.new_lines[1:], strict=True):
+        before, after = base + indent_of(old), base + indent_of(new)
+        if before != after and indent_of(lines.lines[row]) == before:
+            at = lines.starts[row]
+            yield Edit(Span(at, at + len(before), before), after)
+
+
+def _joined(edits: Iterable[Edit]) -> list[Edit]:
+    """Return sorted edits with those that touch as one."""
+    found: list[Edit] = []
+    for edit in edits:
+        if found and found[-1].span.end == edit.span.start:
+            last = found.pop()
+            span = Span(last.span.start, edit.span.end, last.span.text + edit.span.text)
+            edit = Edit(span, last.new + edit.new)
+        found.append(edit)
+    return found
 
 
 def _made(swaps: Sequence[Swap], lines: Lines, row: int) -> Iterator[tuple[Swap, Edit, int]]:

@@ -38,9 +38,9 @@ def test_a_block_of_lines_is_repeated_with_its_own_indentation() -> None:
 
 
 def test_lines_that_were_changed_together_are_changed_together() -> None:
-    old = "return fetch(user)\n  .then((response) => response.json());\n"
-    new = "const response = await fetch(user);\n  return response.json();\n"
-    same = "return fetch(order)\n  .then((response) => response.json());\n"
+    old = "  return fetch(user)\n    .then((response) => response.json());\n"
+    new = "  const response = await fetch(user);\n  return response.json();\n"
+    same = "  return fetch(order)\n    .then((response) => response.json());\n"
     assert _repeated([(old, new)], same) == [new.replace("user", "order")]
     assert _repeated([(old, new)], "\n  .then((response) => response.json());\n") == []
     assert set(_repeated([("read(a)\nread(b)\n", "load(a)\nload(b)\n")], "show()\nread(c)\n")) == {"show()\nload(c)\n"}
