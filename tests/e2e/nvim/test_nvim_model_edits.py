@@ -11,8 +11,7 @@ from lsp_server.suggestions.next_edits.bursts import BULK_SECONDS
 
 SECOND = """\
 export function loadOrders(id: string) {
-  return fetch(`/users/${id}/orders`)
-    .then((response) => response.json());
+  return fetch(`/users/${id}/orders`).then((response) => response.json());
 }
 """
 SECOND_AWAITED = """\
