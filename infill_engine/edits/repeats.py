@@ -32,12 +32,13 @@ class Repeat:
 
 
 class Lines:
-    """The lines of a text, split into tokens when they are looked at."""
+    """The lines of a text without their ends, split into tokens when they are looked at."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.lines = text.split("\n")
-        self.starts = [0, *accumulate(len(line) + 1 for line in self.lines)]
+        whole = text.split("\n")
+        self.lines = [line.removesuffix("\r") for line in whole]
+        self.starts = [0, *accumulate(len(line) + 1 for line in whole)]
         self._tokens: dict[int, list[re.Match[str]]] = {}
 
     @cached_property
@@ -80,12 +81,12 @@ def _blocks(rule: Rule, lines: Lines) -> Iterator[Repeat]:
         first = row - anchor
         if first < 0 or lines.stripped[first : first + count] != old_lines or _is_made(rule, lines, first):
             continue
-        old = "\n".join(lines.lines[first : first + count])
-        indent = old[: len(old) - len(old.lstrip())]
-        new = "\n".join(indent + line if line.strip() else line for line in rule.new_lines)
+        start, indent = lines.starts[first], indent_of(lines.lines[first])
+        end = "\r\n" if lines.text.startswith("\r\n", start + len(lines.lines[first])) else "\n"
+        old = end.join(lines.lines[first : first + count])
+        new = end.join(indent + line if line.strip() else line for line in rule.new_lines)
         if not rule.new_lines:
-            old += "\n"
-        start = lines.starts[first]
+            old += end
         if lines.text.startswith(old, start):
             yield Repeat((Edit(Span(start, start + len(old), old), new),), range(first, first + count))
 

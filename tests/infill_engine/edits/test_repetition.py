@@ -37,6 +37,14 @@ def test_a_block_of_lines_is_repeated_with_its_own_indentation() -> None:
     assert _repeated([(old, new)], text) == ["f() {\n    local tab=$'\\t'\n    show\n}\n"]
 
 
+def test_line_ends_stay_as_they_are() -> None:
+    block, text = ("read(a)\r\nclose(a)\r\n", "with read(a):\r\n    pass\r\nshow()\r\n"), "x\r\nread(a)\r\nclose(a)\r\n"
+    assert _repeated([block], text) == ["x\r\nwith read(a):\r\n    pass\r\nshow()\r\n"]
+    assert _repeated([("read(path)\r\n", "read(path, mode)\r\n")], "read(path)\r\nx\r\n") == [
+        "read(path, mode)\r\nx\r\n"
+    ]
+
+
 def test_lines_that_were_changed_together_are_changed_together() -> None:
     old = "  return fetch(user)\n    .then((response) => response.json());\n"
     new = "  const response = await fetch(user);\n  return response.json();\n"
