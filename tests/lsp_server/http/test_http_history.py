@@ -92,7 +92,13 @@ async def searched(text: str, *history: PastEdit) -> tuple[str, list[tuple[str, 
         # cursortab joins edits with lines between them
         ("b\nx\nd\n", [PastEdit("a.py", "a\nc\n", "b\nd\n")], "a\nx\nc\n", [("a", "b"), ("c", "d")]),
         ("x\nc\n", [PastEdit("a.py", "a\n", "b\n"), PastEdit("a.py", "b\n", "c\n")], "x\na\n", [("a", "c")]),
-        ("x\nc\n", [PastEdit("a.py", "a\n", "z\n"), PastEdit("a.py", "b\n", "c\n")], "x\nb\n", [("b", "c")]),
+        # an edit that is not there any more is still an example
+        (
+            "x\nc\n",
+            [PastEdit("a.py", "a\n", "z\n"), PastEdit("a.py", "b\n", "c\n")],
+            "x\nb\n",
+            [("a", "z"), ("b", "c")],
+        ),
         ("y\n" * 51, [PastEdit("a.py", "a\n", "y\n" * 51)], "y\n" * 51, []),  # too long
         ("b\n1\n2\nb\n", [PastEdit("a.py", "a\n", "b\n")], "b\n1\n2\na\n", [("a", "b")]),  # the nearest one
     ],
