@@ -23,7 +23,7 @@ from infill_engine.types import Answer, Candidate, InfillRequest, Reason  # noqa
 from tests.toy_engine import ToyEngine  # noqa: E402
 
 SECONDS = 1.0
-OLD = "    name = str(path)\n    return os.stat(name).st_mode\n"
+OLD = "    name = str(path)\n    return os.lstat(name).st_mode\n"
 NEW = "    try:\n        return check(path).st_mode\n    except OSError:\n        return 0\n"
 NAMED = "    name = str(path)\n"
 FIRST = "import os\n"
