@@ -50,7 +50,7 @@ def test_one_call_is_rewritten_and_the_next_one_follows(trained: Workbench) -> N
     path = trained.open("sync.py", TEXT)
     trained.press("Shift+Home")
     trained.type_text(NEW)
-    wait_for_count(trained, 1)
+    wait_for_count(trained, 2)  # two parts of one line, by tokens
     edited = TEXT.replace("│", "").replace(OLD, NEW)
     trained.press("Tab", "Tab")
     wait_for_count(trained, 0)
