@@ -30,7 +30,7 @@ from bench.edits.renaming import renames
 from bench.json_lines import Unfinished, write_lines
 from bench.sources import read_packages
 from bench.spread import spread
-from infill_engine.edits.changes import changed_hunks, word_at
+from infill_engine.edits.changes import hunk_texts, word_at
 from infill_engine.edits.find import MOST_PROPOSALS, SHOW_FROM, find_consequences
 from infill_engine.edits.source import words
 from infill_engine.edits.types import Edit, EditedText, Span, applied
@@ -123,7 +123,8 @@ def make_cases(folders: Sequence[Path], each: int, seed: int) -> list[Case]:
 
 def run_case(case: Case) -> dict[str, Any]:
     """Find the consequences of a case's edit and compare them with the expected text."""
-    edited = EditedText(case.before, case.after, case.changes, case.language, _cursor(case), _history(case))
+    history = hunk_texts(case.before, case.changes)
+    edited = EditedText(case.before, case.after, case.changes, case.language, _cursor(case), history)
     began, computed = time.perf_counter(), time.thread_time()
     found = find_consequences(edited)
     elapsed, computed = (time.perf_counter() - began) * 1000, (time.thread_time() - computed) * 1000
@@ -156,11 +157,6 @@ def run_case(case: Case) -> dict[str, Any]:
         "cpu_ms": round(computed, 2),
         "chars": len(case.before),
     }
-
-
-def _history(case: Case) -> tuple[tuple[str, str], ...]:
-    found = changed_hunks(case.before, case.changes)
-    return tuple((case.before[start:end], new) for start, end, new in found)
 
 
 def find_and_replace(case: Case) -> str | None:

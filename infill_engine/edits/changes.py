@@ -120,6 +120,11 @@ def changed_hunks(before: str, changes: Sequence[Change]) -> Iterator[tuple[int,
         yield joined
 
 
+def hunk_texts(before: str, changes: Sequence[Change]) -> tuple[tuple[str, str], ...]:
+    """Return each group of adjacent lines that change, before and after."""
+    return tuple((before[start:end], new) for start, end, new in changed_hunks(before, changes))
+
+
 def words_changed(before: str, changes: Sequence[Change], language: str) -> Iterator[tuple[int, int, str]]:
     """Yield the changes, widened to whole words of the text before. Changes in one word are joined."""
     waiting: tuple[int, int, list[Change]] | None = None

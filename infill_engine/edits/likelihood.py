@@ -5,7 +5,7 @@ The weights are fitted to version histories (`python -m bench.edits.histories.fi
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from tree_sitter import Node
@@ -18,6 +18,7 @@ from infill_engine.edits.templates import TOKEN, Template
 from infill_engine.edits.token_rules import Rule, is_name
 from infill_engine.edits.types import Edit
 from infill_engine.text import lines
+from infill_engine.text.sequences import dice
 
 # Where the user is in a text that they have not edited says nothing.
 NOT_EDITED = {"not edited": 1.0, "distance": 0.0, "below": 0.0}
@@ -77,7 +78,7 @@ def features_of(example: Template, found: Match, others: Sequence[Match], repeat
     line, own = (Counter(TOKEN.findall(_line(example.source, at))) for at in starts)
     below = other.start_point[0] - node.start_point[0]
     return _common(example.removed, example.inserted, below, len(others), repeats + 1) | {
-        "similar line": 2 * (line & own).total() / max(1, line.total() + own.total()),
+        "similar line": dice(line, own),
         "words in common": min(found.same, 6) / 6,
         "parts that differ": min(found.different, 4) / 4,
         "nodes around alike": _alike(node, other) / 4,
@@ -87,19 +88,19 @@ def features_of(example: Template, found: Match, others: Sequence[Match], repeat
 
 
 def features_of_repeat(
-    rule: Rule, found: Repeat, others: Sequence[Repeat], times: int, edit: ParsedEdit, row: int
+    rule: Rule, found: Repeat, places: int, times: int, row: int, edit: ParsedEdit, written: Sequence[Collection[str]]
 ) -> dict[str, float]:
     """Describe a place where a rule of tokens applies by numbers between 0 and 1.
 
-    `others` are all its places, `found` among them. `times` is how often the user has made the change, and `row` is
-    where they are.
+    `places` is the number of such places, `times` how often the user has made the change, and `row` where they are.
+    `written` has the lines that each edit has written, without blanks at their ends.
     """
     line = _line(edit.after, found.edits[0].span.start)
-    features = _common(rule.removed, rule.inserted, found.rows[0] - row, len(others), times) | {
+    features = _common(rule.removed, rule.inserted, found.rows[0] - row, places, times) | {
         "similar line": found.similar,
         "context": found.context,
         "share of the changes": found.share,
-        "written": float(any(line == one.strip() for _, new in edit.history for one in new.splitlines())),
+        "written": float(any(line in lines for lines in written)),
     }
     return features if edit.changes else features | NOT_EDITED
 

@@ -12,6 +12,7 @@ from infill_engine.edits.templates import TOKEN, WORD
 from infill_engine.edits.token_rules import COMPARED, LONGEST_LINE, Rule, Swap
 from infill_engine.edits.types import Edit, Span
 from infill_engine.text.lines import indent_of
+from infill_engine.text.sequences import dice
 
 MOST_PLACES = 60  # of one rule; with more, it says nothing
 
@@ -119,10 +120,9 @@ def _lines(rule: Rule, lines: Lines) -> Iterator[Repeat]:
         edits = tuple(_joined(sorted((*same, *_indented(rule, lines, rows)))))
         if all(one.span.end < other.span.start for one, other in pairwise(edits)):
             own = Counter(token.group() for row in rows for token in lines.tokens(row))
-            similar = 2 * (wanted & own).total() / (wanted.total() + own.total())
             context = sum(same.values()) / len(same) / (2 * COMPARED)
             share = sum(len({swap for swap, *_ in made}) for made in found) / sum(map(len, rule.swaps))
-            yield Repeat(edits, rows, similar, context, share)
+            yield Repeat(edits, rows, dice(wanted, own), context, share)
 
 
 def _indented(rule: Rule, lines: Lines, rows: range) -> Iterator[Edit]:
@@ -166,6 +166,5 @@ def _made(swaps: Sequence[Swap], lines: Lines, row: int) -> Iterator[tuple[Swap,
 def _anchor(swap: Swap) -> str:
     """Return the longest word of a change, or else of the tokens around it."""
     around = (*swap.left[-2:], *swap.right[:2])
-    return max(filter(WORD.match, swap.removed), key=len, default="") or max(
-        filter(WORD.match, around), key=len, default=""
-    )
+    words = list(filter(WORD.match, swap.removed)) or filter(WORD.match, around)
+    return max(words, key=len, default="")

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from infill_engine.edits.templates import TOKEN
+from infill_engine.text.sequences import dice
 from infill_engine.types import PastEdit
 
 NEWEST = 3  # edits that lines are compared with
@@ -31,7 +32,7 @@ class Resemblance:
     def of(self, line: str) -> float:
         """Return how much likelier than usual the line is changed next, in nats."""
         tokens, names = Counter(TOKEN.findall(line)), set(_NAME.findall(line))
-        alike = max((2 * (tokens & one).total() / (tokens.total() + one.total()) for one in self._old), default=0.0)
+        alike = max((dice(tokens, one) for one in self._old), default=0.0)
         return (
             ALIKE * alike + NAMES_GONE * bool(self._removed_names & names) + NAMES_NEW * bool(self._added_names & names)
         )

@@ -12,6 +12,7 @@ from itertools import chain
 
 from infill_engine.edits.templates import TOKEN, WORD, token_changes
 from infill_engine.edits.types import Change
+from infill_engine.text.lines import indent_of
 from infill_engine.text.sequences import common_ends, common_prefix
 
 MOST_EDITS = 12  # the newest of the history
@@ -66,9 +67,7 @@ class Swap:
         if any(map(is_name, self.removed)):
             return True
         around = (*self.left[len(self.left) - left :], *self.right[:right])
-        if left + right < 2 or not (loosely or any(len(token) > 1 and WORD.match(token) for token in around)):
-            return False
-        return bool(self.removed) or min(left, right) > 0 or max(left, right) >= 2
+        return left + right >= 2 and (loosely or any(len(token) > 1 and WORD.match(token) for token in around))
 
     def _span(self, line: str, tokens: Sequence[re.Match[str]], at: int) -> tuple[int, int]:
         end = at + len(self.removed)
@@ -86,14 +85,12 @@ class Swap:
 class Rule:
     """What an edit did to adjacent lines: `swaps` of each; if there are none, a block of lines replaces another.
 
-    `lines` and `new_lines` are those before and after the edit, without their common indentation. `age` is the number
-    of newer edits.
+    `lines` and `new_lines` are those before and after the edit, without their common indentation.
     """
 
     swaps: tuple[tuple[Swap, ...], ...]
     lines: tuple[str, ...]
     new_lines: tuple[str, ...]
-    age: int
 
     @property
     def key(self) -> object:
@@ -127,8 +124,7 @@ def is_name(token: str) -> bool:
 
 def rules_of(history: Sequence[tuple[str, str]]) -> list[Rule]:
     """Return what the newest edits did, the newest first: lines before and after each, the newest last."""
-    newest = enumerate(reversed(history[-MOST_EDITS:]))
-    return [rule for age, (old, new) in newest for rule in _rules_of(old, new, age)][:MOST_RULES]
+    return [rule for pair in reversed(history[-MOST_EDITS:]) for rule in _rules_of(*pair)][:MOST_RULES]
 
 
 def line_pairs(old: str, new: str) -> list[tuple[str, str]]:
@@ -139,24 +135,24 @@ def line_pairs(old: str, new: str) -> list[tuple[str, str]]:
     return [(one, other) for one, other in zip(ours, theirs, strict=True) if one != other]
 
 
-def _rules_of(old: str, new: str, age: int) -> Iterator[Rule]:
+def _rules_of(old: str, new: str) -> Iterator[Rule]:
     ours, theirs = old.splitlines(), new.splitlines()
     top, low = common_ends(ours, theirs)
     ours, theirs = ours[top : len(ours) - low], theirs[top : len(theirs) - low]
     if not ours or len(ours) > MOST_LINES:
         return
-    indent = ours[0][: len(ours[0]) - len(ours[0].lstrip())]
+    indent = indent_of(ours[0])
     lines, new_lines = (tuple(line.removeprefix(indent) for line in block) for block in (ours, theirs))
     if len(ours) == len(theirs):
         swaps = tuple(tuple(_swaps(one, other)) for one, other in zip(ours, theirs, strict=True))
         keys = Counter(_key_of(each) for each in swaps if each)
         for each, line, new_line in zip(swaps, lines, new_lines, strict=True):
             if each and (len(keys) == 1 or keys[_key_of(each)] > 1):
-                yield Rule((each,), (line,), (new_line,), age)
+                yield Rule((each,), (line,), (new_line,))
         if len(keys) > 1:  # lines that were changed together, each in its own way
-            yield Rule(swaps, lines, new_lines, age)
+            yield Rule(swaps, lines, new_lines)
     if len(ours) > 1 or len(ours) != len(theirs):
-        yield Rule((), lines, new_lines, age)
+        yield Rule((), lines, new_lines)
 
 
 def _key_of(swaps: Sequence[Swap]) -> object:

@@ -1,5 +1,6 @@
 """What two sequences have in common."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 
@@ -13,3 +14,8 @@ def common_ends(one: Sequence[object], other: Sequence[object]) -> tuple[int, in
     """Return the lengths of the common prefix and of the common suffix of what remains."""
     left = common_prefix(one, other)
     return left, common_prefix(one[left:][::-1], other[left:][::-1])
+
+
+def dice(one: Counter[str], other: Counter[str]) -> float:
+    """Return the share of two multisets that they have in common, 0 to 1 (Dice 1945)."""
+    return 2 * (one & other).total() / max(1, one.total() + other.total())

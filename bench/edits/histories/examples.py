@@ -63,6 +63,11 @@ def examples(commit: Commit) -> Iterator[dict[str, Any]]:
         yield _example("reverted", step, step.text, [*steps[: number + 1], back])
 
 
+def is_edited(example: dict[str, Any]) -> bool:
+    """Return whether the example's file is among those edited so far."""
+    return any(edit["path"] == example["path"] for edit in example["history"])
+
+
 def earlier_texts(example: dict[str, Any]) -> Iterator[str]:
     """Yield the text before the newest edit of the example's file, then before the one before it, and so on."""
     text = example["text"]

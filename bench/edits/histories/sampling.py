@@ -6,6 +6,7 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
+from bench.edits.histories.examples import is_edited
 from bench.json_lines import places, read_at
 
 
@@ -21,7 +22,7 @@ def sample(path: Path, each: int, seed: int) -> list[dict[str, Any]]:
         for at, line in places(lines):
             orders[b'"kind": "edit"' in line].append((chance.random(), at))
         for order in orders.values():
-            usable = (example for _, at in sorted(order) if _is_edited(example := read_at(lines, at)))
+            usable = (example for _, at in sorted(order) if is_edited(example := read_at(lines, at)))
             found.append(list(islice(usable, each)))
     return _in_turn(*found)
 
@@ -41,7 +42,7 @@ def sample_elsewhere(path: Path, each: int, seed: int) -> list[dict[str, Any]]:
             example = read_at(lines, at)
             group = example["repository"], example["language"]
             files[group].setdefault(example["path"], at)
-            if example["kind"] == "edit" and not _is_edited(example):
+            if example["kind"] == "edit" and not is_edited(example):
                 edits.append(at)
             elif example["kind"] == "finished":
                 edited = {edit["path"] for edit in example["history"]}
@@ -59,7 +60,3 @@ def sample_elsewhere(path: Path, each: int, seed: int) -> list[dict[str, Any]]:
 
 def _in_turn(*found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [example for pair in zip_longest(*found) for example in pair if example is not None]
-
-
-def _is_edited(example: dict[str, Any]) -> bool:
-    return any(edit["path"] == example["path"] for edit in example["history"])

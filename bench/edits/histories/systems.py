@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench.edits.histories.examples import earlier_texts
+from bench.edits.histories.examples import earlier_texts, is_edited
 from infill_engine.budget.deadline import Deadline
 from infill_engine.edits.by_model import Region, proposals_of, requests_for
 from infill_engine.edits.changes import between, followed_by, trimmed
@@ -98,5 +98,4 @@ def edited_texts(example: dict[str, Any]) -> list[EditedText]:
             found.append(EditedText(before, after, changes, language, cursor, history))
         if len(found) == COMPOSED:
             break
-    is_edited = any(edit["path"] == example["path"] for edit in example["history"])
-    return found if is_edited else [EditedText(after, after, (), language, None, history)]
+    return found if is_edited(example) else [EditedText(after, after, (), language, None, history)]

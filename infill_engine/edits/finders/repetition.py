@@ -4,7 +4,8 @@
 edits too, in text that is not divided into nodes as well.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 
 from infill_engine.edits.likelihood import Place, features_of_repeat
@@ -22,40 +23,40 @@ IMPORTED = ("import", "alias", "module")  # kinds of definitions
 def places(edit: ParsedEdit) -> Iterator[Place]:
     """Yield the places of all rules, those of the newest first."""
     lines, rules = Lines(edit.after.text), rules_of(edit.history)
+    times = Counter(rule.key for rule in rules)
     opposites = {rule.opposite for rule in rules}
+    written = [{line.strip() for line in new.splitlines()} for _, new in edit.history]
     touched, row = _touched(edit, lines), lines.row_of(edit.place)
-    done: set[object] = set()
+    newest: dict[object, Rule] = {}
     for rule in rules:
-        if rule.key in done or rule.key in opposites or _is_moved(rule, edit.history) or _is_rename(rule, edit):
+        newest.setdefault(rule.key, rule)
+    for key, rule in newest.items():
+        if key in opposites or _is_moved(rule, written) or _is_rename(rule, edit):
             continue
-        done.add(rule.key)
-        times = sum(one.key == rule.key for one in rules)
         found = [
             one
             for one in repeats(rule, lines)
-            if touched.isdisjoint(one.rows) and (times > 1 or not _says_little(rule, one, edit.after))
+            if touched.isdisjoint(one.rows) and (times[key] > 1 or not _says_little(rule, one, edit.after))
         ]
         for one in found:
-            yield Place(one.edits, features_of_repeat(rule, one, found, times, edit, row), one.rows[0] - row)
+            features = features_of_repeat(rule, one, len(found), times[key], row, edit, written)
+            yield Place(one.edits, features, one.rows[0] - row)
 
 
 def _touched(edit: ParsedEdit, lines: Lines) -> set[int]:
     """Return the rows of the user's edit."""
-    rows: set[int] = set()
-    growth = 0
-    for change in edit.changes:
-        start = change.start + growth
-        rows.update(range(lines.row_of(start), lines.row_of(start + len(change.new)) + 1))
-        growth += change.growth
-    return rows
+    ends = ((edit.shift.offset(change.start), change) for change in edit.changes)
+    spans = (range(lines.row_of(end - len(change.new)), lines.row_of(end) + 1) for end, change in ends)
+    return set(chain.from_iterable(spans))
 
 
-def _is_moved(rule: Rule, history: Sequence[tuple[str, str]]) -> bool:
-    """Return whether an edit removed lines that the user has inserted elsewhere."""
+def _is_moved(rule: Rule, written: Sequence[Collection[str]]) -> bool:
+    """Return whether an edit removed lines that the user has inserted elsewhere. `written` has the lines of each
+    edit."""
     if rule.swaps or any(map(str.strip, rule.new_lines)):
         return False
     gone = {line.strip() for line in rule.lines} - {""}
-    return any(gone <= {line.strip() for line in new.splitlines()} for _, new in history)
+    return any(gone.issubset(lines) for lines in written)
 
 
 def _is_rename(rule: Rule, edit: ParsedEdit) -> bool:

@@ -10,7 +10,7 @@ The text before a burst is kept as the lines of a snapshot, which costs nothing.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from infill_engine.edits.changes import between, changed_hunks, compose, followed_by, trimmed
+from infill_engine.edits.changes import between, compose, followed_by, hunk_texts, trimmed
 from infill_engine.edits.types import Change, EditedText, NoEditReason
 from lsp_server.documents.snapshots import Change as DocumentChange
 from lsp_server.documents.snapshots import Snapshot, text_between
@@ -59,9 +59,7 @@ class Burst:
     def hunks(self) -> tuple[tuple[str, str], ...]:
         """Return the groups of adjacent lines that were changed, before and after."""
         if not self._hunks:
-            before = "".join(self.before.lines)
-            found = changed_hunks(before, self.changes)
-            self._hunks = tuple((before[start:end], new) for start, end, new in found)
+            self._hunks = hunk_texts("".join(self.before.lines), self.changes)
         return self._hunks
 
     def is_at(self, first: int, last: int) -> bool:

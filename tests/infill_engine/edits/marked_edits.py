@@ -2,7 +2,7 @@
 
 import re
 
-from infill_engine.edits.changes import changed_hunks, make
+from infill_engine.edits.changes import hunk_texts, make
 from infill_engine.edits.types import Change, Consequences, EditedText, applied
 
 EDIT = re.compile(r"\[\[(.*?) -> (.*?)\]\]", re.DOTALL)
@@ -16,7 +16,7 @@ def edited(marked: str, language: str = "python") -> EditedText:
         before += found[1]
         at = found.end()
     before += marked[at:]
-    history = tuple((before[start:end], new) for start, end, new in changed_hunks(before, changes))
+    history = hunk_texts(before, changes)
     return EditedText(before, make(before, changes), tuple(changes), language, history=history)
 
 

@@ -83,6 +83,7 @@ def test_what_was_taken_may_have_consequences_of_its_own() -> None:
     assert labels(desk.ask()) == ["pass b in 1 call"]
 
 
+OTHER = "file:///project/b.py"
 READS = "".join(f"part{number} = requests.get(path{number})\nshow(part{number})\n\n" for number in range(4))
 
 
@@ -100,13 +101,18 @@ def test_places_of_the_shape_of_an_edit_follow_one_by_one_or_all_together() -> N
     assert desk.ask().held == ()
 
 
-def test_an_edit_of_another_file_is_repeated_in_one_that_was_only_opened() -> None:
-    desk, other = Desk(READS), "file:///project/b.py"
-    desk.documents.open(other, "python", "first = requests.get(path)\nsecond = requests.get(place)\n")
-    assert desk.ask().reason is NoEditReason.NOTHING_EDITED
+def edit_elsewhere(desk: Desk) -> None:
+    """Replace a name twice in another document."""
+    desk.documents.open(OTHER, "python", "first = requests.get(path)\nsecond = requests.get(place)\n")
     desk.seconds = now()
-    desk.edit(other, (8, 16, "client"))
-    desk.edit(other, (34, 42, "client"))
+    desk.edit(OTHER, (8, 16, "client"))
+    desk.edit(OTHER, (34, 42, "client"))
+
+
+def test_an_edit_of_another_file_is_repeated_in_one_that_was_only_opened() -> None:
+    desk = Desk(READS)
+    assert desk.ask().reason is NoEditReason.NOTHING_EDITED
+    edit_elsewhere(desk)
     found = desk.ask()
     assert [len(held.proposal.edits) for held in found.held] == [1, 4]
     desk.accept(found.held[1])
@@ -115,14 +121,11 @@ def test_an_edit_of_another_file_is_repeated_in_one_that_was_only_opened() -> No
 
 
 def test_the_edits_of_a_closed_file_are_repeated_unless_it_is_opened_again() -> None:
-    desk, other = Desk(READS), "file:///project/b.py"
-    desk.documents.open(other, "python", "first = requests.get(path)\nsecond = requests.get(place)\n")
-    desk.seconds = now()
-    desk.edit(other, (8, 16, "client"))
-    desk.edit(other, (34, 42, "client"))
-    desk.edits.closed(other)
+    desk = Desk(READS)
+    edit_elsewhere(desk)
+    desk.edits.closed(OTHER)
     assert desk.ask().held
-    desk.edits.opened(other)  # perhaps without the changes
+    desk.edits.opened(OTHER)  # perhaps without the changes
     desk.edits.opened(URI)
     assert desk.ask().reason is NoEditReason.NOTHING_EDITED
 
