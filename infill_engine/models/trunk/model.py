@@ -8,6 +8,7 @@ from infill_engine.budget.work import Job
 from infill_engine.models.trunk.backends.interface import Backend
 from infill_engine.models.trunk.continuations import Continuations, Prediction
 from infill_engine.models.trunk.denoiser import Denoised, Denoiser
+from infill_engine.models.trunk.forms import form_for
 from infill_engine.models.trunk.prompt import Prompt, TrunkVocabulary, build_prompt
 from infill_engine.models.trunk.prompt_cache import HURRIED_ROWS, NOTHING, PromptCache
 from infill_engine.models.trunk.slots import NO_BLOCKS, NO_ROWS, TEXTS, Blocks, Rows, joined, text_rows
@@ -15,7 +16,7 @@ from infill_engine.models.trunk.soft_prompt import SoftPrompt
 from infill_engine.settings import WindowSettings
 
 WINDOW = WindowSettings(prefix_chars=1600, suffix_chars=500, project_text=True)
-PART = 64  # rows that are read at once while idle
+MOST_ROWS = 64  # of a pass, if the backend sets no limit
 BEFORE = -1  # stands for the end of the prompt among the tokens of a pass
 CACHES = 4  # prompts that are kept: of two editor windows, of a new reading in one, and of a brief visit elsewhere
 
@@ -70,16 +71,25 @@ class TrunkModel:
         """The weights of mask rows; without them there are no blocks."""
         return self.backend.denoiser if self.denoises else None
 
-    def size_of(self, rows: int, masks: int) -> int:
-        """Return how many rows cost as much as `rows` rows and `masks` mask rows."""
-        return rows + (ceil(masks * self.denoiser.mask_share) if self.denoiser else 0)
+    def size_of(self, rows: int, masks: int = 0) -> int:
+        """Return how many rows cost as much as a pass over `rows` rows and `masks` mask rows.
+
+        Each form of the backend has another size.
+        """
+        form = form_for(self.backend.forms, rows, masks)
+        return form.rows + (ceil(form.masks * self.denoiser.mask_share) if self.denoiser else 0)
+
+    @property
+    def most_rows(self) -> int:
+        """The most rows that one pass should have."""
+        return max((form.rows for form in self.backend.forms), default=MOST_ROWS)
 
     def prompt(self, prefix: str, suffix: str, head: tuple[int, ...] = ()) -> Prompt:
         """Return the prompt of a hole. `prefix` ends before the word at the cursor."""
         return build_prompt(self.vocabulary, prefix, suffix, head)
 
     def read(
-        self, prompt: Prompt, *, part: int = PART, large_part: int = PART, hurried: bool = False
+        self, prompt: Prompt, *, part: int = MOST_ROWS, large_part: int = MOST_ROWS, hurried: bool = False
     ) -> Job[ReadPrompt]:
         """Read the new part of a prompt.
 
@@ -87,6 +97,7 @@ class TrunkModel:
         time runs out, what has been read is kept. If `hurried`, a cached prompt with another head is used if that
         leaves less to read.
         """
+        part, large_part = min(part, self.most_rows), min(large_part, self.most_rows)
         prompt, cache = self._kept_for(prompt) if hurried else (prompt, self._cache_to_read(prompt))
         if self._is_served_by_others(prompt, cache):
             large_part = part
@@ -134,16 +145,20 @@ class TrunkModel:
         """Forget all prompts and release the memory of what was read."""
         self._caches, self._separate = [], None
 
-    def separate_pass(self) -> Callable[[int], None]:
-        """Return a function that runs a pass over a number of tokens in a buffer of its own. No prompt is forgotten.
+    def separate_pass(self) -> Callable[[int, int], None]:
+        """Return a function that runs a pass over numbers of rows and mask rows in a buffer of its own. No prompt is
+        forgotten.
 
         Such a pass costs as much as one after a prompt of any length.
         """
         cache = PromptCache(self.backend)
 
-        def run_pass(rows: int) -> None:
+        def run_pass(rows: int, masks: int = 0) -> None:
             slots = range(TEXTS, TEXTS + rows)
-            cache.run(text_rows(NOTHING, [0] * rows, [0] * rows, slots, [[]] * rows), 0)
+            width = self.denoiser.slots if self.denoiser is not None else 1
+            widths = [min(width, masks - before) for before in range(0, masks, width)]
+            blocks = Blocks(range(len(widths)), widths)
+            cache.run(text_rows(NOTHING, [0] * rows, [0] * rows, slots, [[]] * rows), 0, blocks)
 
         return run_pass
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from infill_engine.budget.work import Job, Phase, Work
 from infill_engine.models.trunk.backends.interface import Backend, Likely
 from infill_engine.models.trunk.continuations import LEAST_FREE, Continuations
+from infill_engine.models.trunk.forms import form_for
 from infill_engine.models.trunk.prompt import Prompt
 from infill_engine.models.trunk.slots import MIDDLE, NO_BLOCKS, PREFIX, SUFFIX, Blocks, Rows, first_of_head, prompt_rows
 from infill_engine.models.trunk.soft_prompt import SoftPrompt
@@ -88,7 +89,7 @@ class PromptCache:
         while len(waiting) > part:
             rows = part if len(waiting) <= HURRIED_ROWS else max(part, min(large_part, len(waiting) - part))
             slots, waiting = waiting[:rows], waiting[rows:]
-            yield Work(Phase.PASS, rows)
+            yield Work(Phase.PASS, form_for(self._backend.forms, rows, 0).rows)
             self.run(prompt_rows(prompt, slots), rows - 1)
             self.hold(prompt, slots)
         return prompt_rows(prompt, waiting)

@@ -45,6 +45,10 @@ class Rows:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def part(self, numbers: slice) -> "Rows":
+        """Return some of the rows."""
+        return Rows(self.ids[numbers], self.positions[numbers], self.slots[numbers], self.seen[numbers], self.first)
+
     @property
     def used(self) -> slice:
         """The slots that a pass over these rows reads."""

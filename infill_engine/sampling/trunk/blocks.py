@@ -4,11 +4,11 @@ A block saves passes if its proposals are right, because the next pass verifies 
 block if the right text probably continues after it with a token that this pass does not read.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
 
-from infill_engine.budget.work import Costs, Phase
 from infill_engine.models.trunk.denoiser import Denoised, Denoiser
 from infill_engine.models.trunk.model import BEFORE
 from infill_engine.models.trunk.slots import NO_BLOCKS, Blocks
@@ -16,7 +16,6 @@ from infill_engine.sampling.trunk.token_tree import ROOT, TokenTree
 from infill_engine.sampling.trunk.tree_growth import propose
 
 MOST_BLOCKS = 3
-MANY_ROWS = 16  # a row's cost is estimated from how much longer a pass over this many rows takes
 SAMPLES = 2  # tokens after an anchor for which its block is read
 LEAST_SAMPLE = log(0.2)  # least log-probability of such a token
 
@@ -27,23 +26,25 @@ class BlockPlanner:
 
     denoiser: Denoiser
     tree: TokenTree
-    costs: Costs
 
-    def plan(self, numbers: Sequence[int], *, behind_prompt: bool) -> Blocks:
+    def plan(self, numbers: Sequence[int], room: int, *, behind_prompt: bool) -> Blocks:
         """Return the blocks of a pass over some nodes, and over the end of the prompt if `behind_prompt`.
 
-        A slot is worth computing if the pass that it may save takes longer.
+        They have at most `room` slots in all, those that are likeliest to be right.
         """
-        single_ms = self.costs.predict_ms(Phase.PASS, 1)
-        row_ms = max(self.costs.predict_ms(Phase.PASS, MANY_ROWS) - single_ms, 0.0) / (MANY_ROWS - 1)
-        least = row_ms * self.denoiser.mask_share / max(single_ms, row_ms, 1e-6)
-        leaves = self._leaves([ROOT, *numbers] if behind_prompt else numbers)
-        found = []
-        for number in sorted(leaves, key=lambda number: -leaves[number])[:MOST_BLOCKS]:
-            width = int((leaves[number] * self.denoiser.reached > least).sum())
-            if width:
-                found.append((BEFORE if number == ROOT else list(numbers).index(number), width))
-        return Blocks([anchor for anchor, _ in found], [width for _, width in found]) if found else NO_BLOCKS
+        leaves = self._likeliest_leaves(numbers, behind_prompt=behind_prompt)
+        slots = [
+            (chance * reached, -slot, number)
+            for number, chance in leaves.items()
+            for slot, reached in enumerate(self.denoiser.reached)
+        ]
+        widths = Counter(number for _, _, number in sorted(slots, reverse=True)[:room])
+        anchors = [BEFORE if number == ROOT else list(numbers).index(number) for number in widths]
+        return Blocks(anchors, list(widths.values())) if widths else NO_BLOCKS
+
+    def usefulness(self, numbers: Sequence[int], *, behind_prompt: bool) -> float:
+        """Return the probability that the right text goes on after one of the blocks' anchors."""
+        return min(1.0, sum(self._likeliest_leaves(numbers, behind_prompt=behind_prompt).values()))
 
     def learn(self, numbers: Sequence[int], blocks: Blocks, denoised: Denoised) -> None:
         """Add what the blocks propose after the likeliest tokens that follow their anchors."""
@@ -52,6 +53,12 @@ class BlockPlanner:
             for child in self._likeliest(number):
                 token = self.tree.nodes[child].token
                 propose(self.tree, child, self.denoiser.choices(denoised, blocks.rows(block), token))
+
+    def _likeliest_leaves(self, numbers: Sequence[int], *, behind_prompt: bool) -> dict[int, float]:
+        """Return the nodes that are likeliest to be the last ones on the right text's path, and how likely they are."""
+        leaves = self._leaves([ROOT, *numbers] if behind_prompt else numbers)
+        chosen = sorted(leaves, key=lambda number: -leaves[number])[:MOST_BLOCKS]
+        return {number: leaves[number] for number in chosen if leaves[number] > 0}
 
     def _leaves(self, numbers: Sequence[int]) -> dict[int, float]:
         """Return, by node, the probability that it is the last one of the pass on the right text's path."""

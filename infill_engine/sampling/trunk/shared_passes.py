@@ -52,7 +52,8 @@ def run_together(model: TrunkModel, read: ReadPrompt, writings: Sequence[Writing
         if not chosen:
             go_on(max(wanted), NoRoom())
             continue
-        yield Work(Phase.PASS, len(read.waiting) + sum(len(wanted[number].tokens) for number in chosen))
+        rows = len(read.waiting) + sum(len(wanted[number].tokens) for number in chosen)
+        yield Work(Phase.PASS, model.size_of(rows))
         for number, found in _one_pass(model, read, {number: wanted[number] for number in chosen}):
             go_on(number, found)
     return [ended[number] for number in range(len(writings))]

@@ -32,7 +32,7 @@ def _learn(tree: TokenTree, number: int, logprobs: Floats, likeliest: Ints) -> N
         return
     if node.start:
         tokens = np.concatenate(tree.vocabulary.completions_of(node.start))
-        order = tokens[np.argsort(-logprobs[tokens], kind="stable")[: 2 * CHILDREN]]
+        order = _likeliest(tokens, logprobs, 2 * CHILDREN)
         if not node.fills:  # the rest of the word is given; elsewhere it counts as known text
             base -= _log_sum(logprobs[tokens])
     else:
@@ -161,6 +161,13 @@ def _parted(token: bytes) -> tuple[bytes, bytes]:
     """Return the part of a token before its line break, without blanks, and the rest from the line break on."""
     text, _, after = token.partition(b"\n")
     return text.rstrip(b" \t\r"), b"\n" + after
+
+
+def _likeliest(tokens: Ints, logprobs: Floats, most: int) -> Ints:
+    """Return the likeliest of some tokens, best first."""
+    if len(tokens) > most:
+        tokens = tokens[np.sort(np.argpartition(-logprobs[tokens], most)[:most])]
+    return tokens[np.argsort(-logprobs[tokens], kind="stable")]
 
 
 def _log_sum(logprobs: Floats) -> float:

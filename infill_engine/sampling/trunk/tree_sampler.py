@@ -11,6 +11,7 @@ from infill_engine.budget.work import Choice, Costs, Job, OutOfTime, Phase, Work
 from infill_engine.context.ngrams import Ngrams
 from infill_engine.context.retrieval import Retriever
 from infill_engine.models.cached_lines import CachedLines
+from infill_engine.models.trunk.forms import MASKS, Form
 from infill_engine.models.trunk.model import WINDOW, ReadPrompt, TrunkModel
 from infill_engine.models.trunk.prompt import Prompt, build_head, fitting
 from infill_engine.models.trunk.prompt_cache import HURRIED_ROWS
@@ -22,9 +23,10 @@ from infill_engine.sampling.trunk.token_tree import ROOT
 from infill_engine.sampling.trunk.tree_search import TreeSearch
 from infill_engine.types import Draft, Hole, InfillRequest, ProjectText
 
-# Attempts by the rows of the passes that are measured when a model is loaded. The fastest attempt counts: setup is a
-# large part of a short pass. Other sizes follow from these until they have been measured.
-MEASURED = {1: 2, 8: 2, 16: 1}
+# Rows and mask rows of the passes that are measured when a model is loaded. Other sizes follow from these until they
+# have been measured.
+MEASURED = (Form(8, 0), Form(8, MASKS), Form(16, 0))
+ATTEMPTS = 2  # at each, the fastest of which counts: setup is a large part of a first pass
 PARTS = (8, 16, 32, 64)  # rows of a prompt that are read at once
 PART_MS, LARGE_PART_MS = 45.0, 160.0  # time limits for one such part: near the prompt's end, and far from it
 # Time limit for a pass of a next edit on an idle machine. On a busy one, smaller passes would take much longer in all.
@@ -71,7 +73,7 @@ class TreeSampler(Proposer):
         head = build_head(vocabulary, request.path, snippets)
         read = yield from self._read(self.model.prompt(before, request.suffix, head))
         if read.waiting:
-            yield Work(Phase.PASS, len(read.waiting))
+            yield Work(Phase.PASS, self.model.size_of(len(read.waiting)))
             self.model.after(read)
         yield from self._lines.encode(request.around(partial_word))
 
@@ -86,7 +88,7 @@ class TreeSampler(Proposer):
         before, partial_word = self.model.vocabulary.split_partial_word(request.prefix)
         prompt = self.model.prompt(before, request.suffix, build_head(self.model.vocabulary, request.path))
         rows = self.model.rows_to_read(prompt)
-        if rows > HURRIED_ROWS and (yield Choice([Work(Phase.PASS, rows)])) is None:
+        if rows > HURRIED_ROWS and (yield Choice([Work(Phase.PASS, self.model.size_of(rows))])) is None:
             return Proposals(unscored_drafts(drafts), since(began), incomplete_context=True)
         try:
             read = yield from self._read(prompt, hurried=True)
@@ -121,11 +123,11 @@ class TreeSampler(Proposer):
 
     def pass_ms(self, rows: int) -> float:
         """Return the expected milliseconds of a pass over `rows` tokens."""
-        return self.costs.predict_ms(Phase.PASS, rows)
+        return self.costs.predict_ms(Phase.PASS, self.model.size_of(rows))
 
     def best_pass_ms(self, rows: int) -> float:
         """Return the milliseconds of a pass over `rows` tokens on an idle machine."""
-        return self.costs.best_ms(Phase.PASS, rows)
+        return self.costs.best_ms(Phase.PASS, self.model.size_of(rows))
 
     def probe(self) -> Callable[[], None]:
         """See `Proposer`."""
@@ -155,8 +157,9 @@ class TreeSampler(Proposer):
     def measure(self) -> None:
         """Measure passes of usual sizes, without one-time setup."""
         run_pass = self.model.separate_pass()
-        for size, attempts in MEASURED.items():
-            self.costs.observe(Phase.PASS, size, min(timed(run_pass, size) for _ in range(attempts)))
+        for rows, masks in MEASURED if self.model.denoiser else (form for form in MEASURED if not form.masks):
+            took_ms = min(timed(run_pass, rows, masks) for _ in range(ATTEMPTS))
+            self.costs.observe(Phase.PASS, self.model.size_of(rows, masks), took_ms)
 
     def _read(self, prompt: Prompt, *, hurried: bool = False) -> Job[ReadPrompt]:
         limit_ms = max(self.part_ms, HURRIED_MS) if hurried else self.part_ms
@@ -165,7 +168,8 @@ class TreeSampler(Proposer):
 
     def _largest_part(self, limit_ms: float, pass_ms: Callable[[int], float] | None = None) -> int:
         expected = pass_ms or self.pass_ms
-        return max((rows for rows in PARTS if expected(rows) <= limit_ms), default=min(PARTS))
+        parts = (rows for rows in PARTS if rows <= self.model.most_rows and expected(rows) <= limit_ms)
+        return max(parts, default=min(PARTS))
 
     def _count_in_time(self, request: InfillRequest, partial_word: str) -> Job[Ngrams | None]:
         encode = self._lines.encode(request.around(partial_word))

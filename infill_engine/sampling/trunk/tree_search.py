@@ -12,25 +12,24 @@ from math import log
 
 import numpy as np
 
-from infill_engine.budget.work import Choice, Costs, Job, OutOfTime, PassState, Phase, Work
+from infill_engine.budget.work import AskLimit, Costs, Job, OutOfTime, PassState, Phase, Work
 from infill_engine.context.ngrams import LONGEST, Ngrams
 from infill_engine.models.base import NoNumbersError
+from infill_engine.models.trunk.forms import Form
 from infill_engine.models.trunk.model import ReadPrompt, TrunkModel
 from infill_engine.models.trunk.slots import NO_BLOCKS, Blocks
 from infill_engine.sampling.proposals import unscored
 from infill_engine.sampling.trunk.blocks import BlockPlanner
 from infill_engine.sampling.trunk.middle import rules_of
+from infill_engine.sampling.trunk.pass_plan import SIZES, choose_size
 from infill_engine.sampling.trunk.token_tree import ASSUMED_LOGPROB, MOST_DEPTH, ROOT, TokenTree
 from infill_engine.sampling.trunk.tree_growth import learn_pass
 from infill_engine.sampling.trunk.tree_nodes import Finished, Node, TextPiece, TreeStep
 from infill_engine.text.lines import with_plain_ends
 from infill_engine.types import Draft, Hole, InfillRequest, Proposal, Source
 
-RETRIEVED_TOKENS = 32  # of retrieved texts, in the first pass
-ROWS = (2, 4, 8, 12, 16, 24)  # candidate numbers of tokens in a pass
 LOOKED_UP = 3  # consecutive tokens that the file's n-gram counts may add after a node
 LEAST_SHARE = 0.5  # a token is added if it followed the same tokens in at least this share of cases
-MOST_NEEDED = 64  # tokens of the replaced text in a pass
 MOST_LONGER = 32  # tokens by which an alternative may exceed the replaced text
 LEAST_REPLACING = -1000.0  # of an alternative: what matters is how it compares with the others
 REPLACED_PRUNING_MARGIN = 14.0  # nats below the best text, for an alternative
@@ -99,19 +98,41 @@ class TreeSearch:
         while True:
             worthwhile, waiting = self._rows(self._wanted), len(self.prompt.waiting)
             self.is_complete = not worthwhile and not waiting
-            rows = yield from self._affordable(worthwhile)
-            if not rows and not waiting:
+            if self.is_complete:
                 break
-            blocks = yield from self._blocks(rows)
-            size = self.model.size_of(len(rows) + waiting, len(blocks))
+            limit = yield AskLimit()
+            size = self._size(worthwhile, limit.deadline.remaining_ms() - limit.finish_ms)
+            rows = worthwhile[: size.rows - waiting]
+            blocks = self._blocks(rows, size.masks)
             try:
-                yield Work(Phase.PASS, size)
+                yield Work(Phase.PASS, self.model.size_of(waiting + len(rows), len(blocks)))
             except OutOfTime:
                 break
             self._pass(rows, blocks)
             passes += 1
             yield PassState(self.model, TreeStep(passes, tuple(map(_shown, self.tree.likeliest(SHOWN_TEXTS)))))
         return passes
+
+    def _size(self, worthwhile: Sequence[int], time_ms: float) -> Form:
+        """Return the size of the next pass; the smallest one if there is no time for any."""
+        waiting, tree = len(self.prompt.waiting), self.tree
+        reads_prompt = not tree.nodes[ROOT].seen
+        gains = np.cumsum([float(reads_prompt), *(tree.probability(number) for number in worthwhile)])
+        sizes = [
+            size
+            for size in self.model.backend.forms or SIZES
+            if size.rows >= max(waiting, 1) and (not size.masks or self._planner is not None)
+        ]
+
+        def gain(size: Form) -> tuple[float, float]:
+            rows = worthwhile[: size.rows - waiting]
+            useful = 0.0
+            if size.masks and self._planner is not None:
+                useful = self._planner.usefulness(rows, behind_prompt=waiting > 0)
+            return float(gains[len(rows)]), useful
+
+        costs_ms = [self.costs.predict_ms(Phase.PASS, self.model.size_of(*size)) for size in sizes]
+        return choose_size(sizes, costs_ms, time_ms, gain) or sizes[0]
 
     def _recall(self) -> None:
         """Add cached predictions of earlier searches with the same prompt, without a forward pass."""
@@ -122,13 +143,6 @@ class TreeSearch:
             learn_pass(tree, found)
             paths = [(number, known.get(tuple(tree.tokens(number)))) for number in tree.worthwhile(self._wanted)]
             found = {number: one for number, one in paths if one is not None}
-
-    def _affordable(self, rows: list[int]) -> Job[list[int]]:
-        """Return the first nodes: all, a half, a quarter …, as many as there is time for in one pass."""
-        waiting = len(self.prompt.waiting)
-        counts = [len(rows) >> halved for halved in range(len(rows).bit_length())]
-        chosen = yield Choice(Work(Phase.PASS, count + waiting) for count in counts)
-        return [] if chosen is None else rows[: counts[chosen]]
 
     def proposals(self, drafts: Sequence[Draft], passes: int) -> list[Proposal]:
         """Return the texts found, each with the model's scores."""
@@ -165,30 +179,14 @@ class TreeSearch:
         return replace(self._propose(expected, draft.text, passes), draft=draft, source=Source.RETRIEVAL)
 
     def _rows(self, wanted: int) -> list[int]:
-        """Return the nodes of the next pass: the number that gives the most progress for its cost."""
-        tree = self.tree
-        nodes = tree.worthwhile(wanted)[: self.prompt.free_slots]
-        needed = [number for number in nodes[:MOST_NEEDED] if number in tree.needed]
+        """Return the nodes that the next pass may read, those that must be read or are likeliest first."""
+        tree, most = self.tree, min(self.prompt.free_slots, self.model.most_rows - len(self.prompt.waiting))
+        nodes = tree.worthwhile(wanted)
+        needed = [number for number in nodes if number in tree.needed]
         if needed:
-            return needed
-        if not tree.nodes[ROOT].seen:
-            self._look_ahead([ROOT])
-            nodes = tree.worthwhile(wanted)[: min(self.prompt.free_slots, RETRIEVED_TOKENS)]
-            return self._most_for_the_time(nodes, len(self.prompt.waiting), 1.0)
-        self._look_ahead(nodes[: max(ROWS)])
-        nodes = tree.worthwhile(wanted)[: min(self.prompt.free_slots, max(ROWS))]
-        return self._most_for_the_time(nodes, 0, 0.0)
-
-    def _most_for_the_time(self, nodes: list[int], others: int, gain: float) -> list[int]:
-        """Return the first of `nodes`, the number that gives the most progress for its cost.
-
-        `others` are further rows of the pass, which are worth `gain`. Progress is the share of correct beginnings that
-        become a token longer.
-        """
-        gains = gain + np.cumsum([0.0, *(self.tree.probability(number) for number in nodes)])
-        counts = [0, *(rows for rows in ROWS if rows < len(nodes)), len(nodes)]
-        worth = [gains[rows] / self.costs.predict_ms(Phase.PASS, max(rows + others, 1)) for rows in counts]
-        return nodes[: counts[int(np.argmax(worth))]]
+            return needed[:most]
+        self._look_ahead(nodes if tree.nodes[ROOT].seen else [ROOT])
+        return tree.worthwhile(wanted)[:most]
 
     def _look_ahead(self, numbers: Sequence[int]) -> None:
         """Extend some nodes with the tokens that mostly followed the same tokens elsewhere in the file."""
@@ -219,18 +217,13 @@ class TreeSearch:
         denoiser = self.model.denoiser
         if denoiser is None or self.request.replaced:
             return None
-        return BlockPlanner(denoiser, self.tree, self.costs)
+        return BlockPlanner(denoiser, self.tree)
 
-    def _blocks(self, numbers: Sequence[int]) -> Job[Blocks]:
-        """Return the blocks of a pass over some nodes; none if there is no time to verify them afterwards."""
-        if self._planner is None:
+    def _blocks(self, numbers: Sequence[int], room: int) -> Blocks:
+        """Return the blocks of a pass over some nodes, with at most `room` masks."""
+        if self._planner is None or not room:
             return NO_BLOCKS
-        waiting = len(self.prompt.waiting)
-        blocks = self._planner.plan(numbers, behind_prompt=waiting > 0)
-        size = self.model.size_of(len(numbers) + waiting, len(blocks))
-        verified = self.costs.predict_ms(Phase.PASS, 1)
-        chosen = yield Choice([Work(Phase.PASS, size, then_ms=verified)])
-        return NO_BLOCKS if chosen is None else blocks
+        return self._planner.plan(numbers, room, behind_prompt=bool(self.prompt.waiting))
 
     def _pass(self, numbers: Sequence[int], blocks: Blocks) -> None:
         """Run one pass over some nodes, the waiting part of the prompt, and the blocks of masks after them."""

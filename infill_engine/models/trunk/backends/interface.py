@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.denoiser import Denoised, Denoiser, Floats, Ints
+from infill_engine.models.trunk.forms import Form
 from infill_engine.models.trunk.slots import NO_BLOCKS, Blocks, Rows
 from infill_engine.models.trunk.soft_prompt import SoftPrompt
 
@@ -35,6 +36,11 @@ class Backend(Protocol):
     @property
     def profile(self) -> str:
         """How it computes, such as `int8, 1 thread`."""
+        ...
+
+    @property
+    def forms(self) -> Sequence[Form]:
+        """The sizes to which passes are padded, the cheapest first; empty if every size costs its own."""
         ...
 
     def new_buffer(self) -> Any: ...

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from infill_engine.models.runtime.devices import MLX, on_apple_silicon
 from infill_engine.models.trunk.backends.interface import LIKELIEST, Likely
 from infill_engine.models.trunk.denoiser import Denoised, Denoiser, Floats, Ints
+from infill_engine.models.trunk.forms import Form
 from infill_engine.models.trunk.merged import MergedLayer, MergedWeights
 from infill_engine.models.trunk.slots import NO_BLOCKS, SLOTS, Blocks, Rows
 from infill_engine.models.trunk.soft_prompt import SoftPrompt
@@ -41,6 +42,7 @@ class MlxBackend:
     """Implements `interface.Backend` on MLX's default device."""
 
     device = MLX
+    forms: tuple[Form, ...] = ()  # see `Backend`
 
     def __init__(self, merged: MergedWeights, dtype: str = "", denoiser: Denoiser | None = None) -> None:
         """Load the weights in the floating-point type with this name; "" takes the fastest one.

@@ -1,22 +1,27 @@
 """Computes the trunk on a CPU with OpenVINO. Does not import torch."""
 
-from collections.abc import Iterator, Sequence
-from math import prod
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import openvino as ov
+from numpy.typing import NDArray
 
 from infill_engine.models.runtime.allocator import release_mapped
 from infill_engine.models.trunk.backends.interface import LIKELIEST, Likely
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.denoiser import Denoised, Denoiser, Floats, Ints
-from infill_engine.models.trunk.graph import BLOCK, BLOCKS, UNSEEN, WEIGHTS, compile_graph
+from infill_engine.models.trunk.forms import Form, form_for, forms_of
+from infill_engine.models.trunk.graph import BLOCK, BLOCKS, LIKELIEST_OF_BLOCKS, UNSEEN, WEIGHTS, compile_graph
 from infill_engine.models.trunk.slots import NO_BLOCKS, SLOTS, TEXTS, Blocks, Rows
 from infill_engine.models.trunk.soft_prompt import SoftPrompt
 
-KEYS_STEP = 32  # a pass pads its kept keys to a multiple of this, because the plugin plans anew for each number
+KEYS_STEP = 64  # a pass pads its kept keys to a multiple of this, because the plugin plans anew for each number
+FEW = 64  # keys that are copied one by one in less time than all of them
+FIRST_KEPT = 9  # the number of the graph's first input with kept keys
+WANTED_STEP = 8  # and the rows that get predictions to a multiple of this, unless it is a single one
 Buffer = Floats  # [layers, 2 * kv_heads, SLOTS, head_dim]: keys, then values
 
 
@@ -35,9 +40,10 @@ class OpenVinoBackend:
         self.config, self.denoiser = config, denoiser
         self.profile = f"int8, {threads} thread" + "s" * (threads > 1)
         compiled = compile_graph(graph, config.dim, threads)
-        self._staging = np.empty(prod(self._shape), np.float32)
+        self._staged = _Staged(config)
         self._request = compiled.create_infer_request()
-        self._outputs = {output.node.friendly_name: output for output in compiled.outputs}
+        self.forms = forms_of(denoises=denoiser is not None)
+        self._outputs = _by_form(compiled, len(self.forms))
         self.run(self.new_buffer(), _ONE_ROW, 0)  # packs the matrices
         if isinstance(graph, Path):
             release_mapped(graph / WEIGHTS)  # the embedding stays mapped
@@ -51,86 +57,169 @@ class OpenVinoBackend:
         return self.config.layers, 2 * self.config.kv_heads, SLOTS, self.config.head_dim
 
     def run(self, buffer: Buffer, rows: Rows, first: int, blocks: Blocks = NO_BLOCKS) -> Likely:
-        """See `Backend`."""
-        slots = np.array(rows.slots)
+        """See `Backend`. More rows than the largest form has are read in several passes."""
+        most = max(form.rows for form in self.forms)
+        if len(rows) <= most:
+            return self._run(buffer, rows, first, blocks)
+        assert not blocks
+        before = self.run(buffer, rows.part(slice(most)), min(first, most - 1))
+        after = self.run(buffer, rows.part(slice(most, None)), max(first - most, 0))
+        if first >= most:
+            return after
+        return Likely(np.concatenate([before.logprobs, after.logprobs]), np.concatenate([before.tokens, after.tokens]))
+
+    def _run(self, buffer: Buffer, rows: Rows, first: int, blocks: Blocks) -> Likely:
+        """Run one pass of a form."""
+        form = form_for(self.forms, len(rows), len(blocks))
+        number = self.forms.index(form)
+        slots, every = np.array(rows.slots), sum(form)
         kept = self._kept(rows, slots)
-        mask = np.full((len(rows), len(kept) + len(rows)), UNSEEN, np.float32)
-        mask[:, : len(kept)][rows.seen[:, kept]] = 0
-        mask[:, : len(kept)][:, np.isin(kept, slots)] = UNSEEN  # rows see the new keys of these slots
-        mask[:, len(kept) :][rows.seen[:, slots]] = 0
-        wanted = np.arange(first, len(rows), dtype=np.int32)
         behind = np.array(rows.positions)[blocks.behind] + 1 + blocks.slots
-        cos, sin = self._rotations([*rows.positions, *behind])
-        inputs: list[Any] = [np.array(rows.ids, np.int32), wanted, *self._gathered(buffer, kept)]
-        inputs += [cos[:, :, : len(rows)], sin[:, :, : len(rows)], mask]
-        if self.denoiser is not None:
-            slots_of_blocks = blocks.numbers * self.denoiser.slots + blocks.slots
-            inputs += [np.array(blocks.anchors or [0], np.int32), slots_of_blocks.astype(np.int32)]
-            inputs += [cos, sin, _with_blocks(mask, blocks)]
-        result = self._request.infer(inputs, share_inputs=True, share_outputs=True)
-        found = {name: result[output] for name, output in self._outputs.items()}
-        for layer in range(self.config.layers):
-            buffer[layer][:, slots] = found[f"new.{layer}"]
-        logprobs = found["logprobs"].copy()  # the next pass overwrites the request's memory
+        positions = np.zeros(every, np.int64)
+        positions[: len(rows)], positions[form.rows : form.rows + len(blocks)] = rows.positions, behind
+        size = -(-(len(kept) + every) // KEYS_STEP) * KEYS_STEP
+        own = np.arange(size - every, size, dtype=np.int32)
+        inputs: list[Any] = [
+            np.array(number, np.int32),
+            _padded(rows.ids, form.rows),
+            _padded(range(first, len(rows)), _wanted(len(rows) - first, form), len(rows) - 1),
+            *self._rotations(positions),
+            _mask(rows, kept, blocks, form, size),
+            own,
+            _padded(blocks.anchors, BLOCKS),
+            _padded(blocks.numbers * self.denoiser.slots + blocks.slots if self.denoiser else (), form.masks),
+        ]
+        for place, array in enumerate(inputs):
+            self._request.set_input_tensor(place, ov.Tensor(array, shared_memory=True))
+        self._staged.load(self._request, buffer, kept, size)
+        self._request.infer()
+        found = {name: self._request.get_output_tensor(place).data for name, place in self._outputs[number].items()}
+        buffer[:, :, slots] = found["new"][:, :, : len(rows)]
+        self._staged.forget(buffer, slots)
         denoised = None
         if blocks:
-            words = likeliest(found["denoised"], found.get(f"denoised.{BLOCKS}"))
-            chances = np.take_along_axis(found["denoised"], words, 1)
-            denoised = Denoised(words, chances, found["confidence"][:, 0].copy())
-        return Likely(logprobs, likeliest(logprobs, found.get(f"logprobs.{BLOCKS}")), denoised)
+            of_words, words = _likeliest(found, "denoised", len(blocks))
+            chances = np.take_along_axis(of_words, words, 1)
+            denoised = Denoised(words, chances, found["confidence"][: len(blocks), 0].copy())
+        logprobs, tokens = _likeliest(found, "logprobs", len(rows) - first)
+        return Likely(logprobs.copy(), tokens, denoised)  # the next pass overwrites the request's memory
 
     def copy(self, buffer: Buffer, slots: Sequence[int], to: int) -> None:
         """See `Backend`."""
         buffer[:, :, to : to + len(slots)] = buffer[:, :, list(slots)]
+        self._staged.forget(buffer, slice(to, to + len(slots)))
 
     def copy_from(self, buffer: Buffer, other: Buffer, slots: slice) -> None:
         """See `Backend`."""
         buffer[:, :, slots] = other[:, :, slots]
+        self._staged.forget(buffer, slots)
 
     def write(self, buffer: Buffer, slots: slice, prompt: SoftPrompt) -> None:
         """See `Backend`."""
         buffer[:, : self.config.kv_heads, slots] = prompt.keys
         buffer[:, self.config.kv_heads :, slots] = prompt.values
+        self._staged.forget(buffer, slots)
 
     def rotate(self, buffer: Buffer, slots: slice, by: int) -> None:
         """See `Backend`."""
-        cos, sin = self._rotations([by])
+        cos, sin = self._rotations(np.array([by]))
         keys, half = buffer[:, : self.config.kv_heads, slots], self.config.head_dim // 2
         turned = np.concatenate([-keys[..., half:], keys[..., :half]], -1)
         keys[:] = keys * cos + turned * sin
+        self._staged.forget(buffer, slots)
 
     def _kept(self, rows: Rows, slots: Ints) -> Ints:
-        """Return the slots whose keys any row sees, padded to a multiple of KEYS_STEP."""
-        used = np.flatnonzero(rows.seen.any(0))
-        used = np.setdiff1d(used, slots, assume_unique=True)
-        missing = -len(used) % KEYS_STEP or (0 if len(used) else KEYS_STEP)
-        return np.concatenate([used, np.full(missing, slots[0], used.dtype)])  # hidden from every row
+        """Return the slots of earlier tokens that any row sees."""
+        return np.setdiff1d(np.flatnonzero(rows.seen.any(0)), slots, assume_unique=True)
 
-    def _gathered(self, buffer: Buffer, kept: Ints) -> Iterator[Floats]:
-        """Yield the kept keys and values of each layer, [kv_heads, S, head_dim] each, in reused memory."""
-        heads, shape = self.config.kv_heads, (*buffer.shape[:2], len(kept), buffer.shape[3])
-        gathered = self._staging[: prod(shape)].reshape(shape)
-        np.take(buffer, kept, axis=2, out=gathered, mode="clip")
-        for layer in gathered:
-            yield layer[:heads]
-            yield layer[heads:]
-
-    def _rotations(self, positions: Sequence[int]) -> tuple[Floats, Floats]:
+    def _rotations(self, positions: Ints) -> tuple[Floats, Floats]:
         """Return cosines and sines [1, 1, T, head_dim]; see `network.rotations`."""
         half = np.arange(0, self.config.head_dim, 2, dtype=np.float32) / self.config.head_dim
-        angles = np.array(positions, np.float32)[:, None] * (1 / np.float32(self.config.rope_theta) ** half)
+        angles = positions.astype(np.float32)[:, None] * (1 / np.float32(self.config.rope_theta) ** half)
         angles = np.concatenate([angles, angles], -1)[None, None]
         return np.cos(angles), np.sin(angles)
 
 
-def _with_blocks(mask: Floats, blocks: Blocks) -> Floats:
-    """Return the `mask` [T, S + T] of rows, extended to [T + M, S + T + M] by the mask rows after them."""
-    numbers, (rows, seen) = blocks.numbers, mask.shape
-    whole = np.full((rows + len(numbers), seen + len(numbers)), UNSEEN, np.float32)
-    whole[:rows, :seen] = mask
-    whole[rows:, :seen] = mask[blocks.behind]
-    whole[rows:, seen:][numbers[:, None] == numbers] = 0
-    return whole
+class _Staged:
+    """The kept keys and values of the last pass, side by side as the graph reads them.
+
+    The next pass after the same prompt sees nearly the same tokens, so only the others are copied.
+    """
+
+    def __init__(self, config: TrunkConfig) -> None:
+        self._config = config
+        self._arrays = np.zeros((config.layers, 2, 1, config.kv_heads, 0, config.head_dim), np.float32)
+        self._buffer: weakref.ref[Buffer] | None = None
+        self._slots = np.empty(0, np.int64)  # those in the arrays; -1 where the buffer's has changed
+
+    def load(self, request: ov.InferRequest, buffer: Buffer, slots: Ints, size: int) -> None:
+        """Let a request read `size` keys and values of each layer: those in `slots`, then any others."""
+        if len(self._slots) != size:
+            self._arrays = np.zeros((*self._arrays.shape[:4], size, self._config.head_dim), np.float32)
+            self._slots = np.full(size, -1)
+            for number, array in enumerate(part for layer in self._arrays for part in layer):
+                request.set_input_tensor(FIRST_KEPT + number, ov.Tensor(array, shared_memory=True))
+        if self._buffer is None or self._buffer() is not buffer:
+            self._buffer = weakref.ref(buffer)
+            self._slots[:] = -1
+        (changed,) = np.nonzero(self._slots[: len(slots)] != slots)
+        target = self._arrays.reshape(*buffer.shape[:2], size, -1)
+        if len(changed) > FEW:
+            every = np.concatenate([slots, np.zeros(size - len(slots), np.int64)])
+            np.take(buffer, every, axis=2, out=target, mode="clip")
+        else:
+            target[:, :, changed] = buffer[:, :, slots[changed]]
+        self._slots[: len(slots)] = slots
+
+    def forget(self, buffer: Buffer, slots: Ints | slice) -> None:
+        """Copy these slots again when a pass sees them, because they have changed."""
+        if self._buffer is not None and self._buffer() is buffer:
+            changed = np.zeros(SLOTS, np.bool_)
+            changed[slots] = True
+            self._slots[changed[self._slots]] = -1
+
+
+def _by_form(compiled: ov.CompiledModel, forms: int) -> list[dict[str, int]]:
+    """Return the places of each form's outputs by name."""
+    found: list[dict[str, int]] = [{} for _ in range(forms)]
+    for place, output in enumerate(compiled.outputs):
+        name, _, number = output.node.friendly_name.rpartition(".")
+        found[int(number)][name] = place
+    return found
+
+
+def _likeliest(found: Mapping[str, Floats], name: str, rows: int) -> tuple[Floats, Ints]:
+    """Return the log-probabilities of the first rows of an output, and the likeliest of each row."""
+    logprobs, of_blocks = found[name][:rows], found.get(f"{name}.{LIKELIEST_OF_BLOCKS}")
+    return logprobs, likeliest(logprobs, None if of_blocks is None else of_blocks[:rows])
+
+
+def _padded(values: Iterable[int], size: int, filler: int = 0) -> NDArray[np.int32]:
+    found = np.full(size, filler, np.int32)
+    given = np.fromiter(values, np.int32)
+    found[: len(given)] = given
+    return found
+
+
+def _wanted(rows: int, form: Form) -> int:
+    """Return how many rows get predictions, so that at least this many do."""
+    return rows if rows == 1 else min(-(-rows // WANTED_STEP) * WANTED_STEP, form.rows)
+
+
+def _mask(rows: Rows, kept: Ints, blocks: Blocks, form: Form, size: int) -> Floats:
+    """Return what each row and mask row of a form sees among the keys [T + M, size]: 0 where it does, else UNSEEN.
+
+    The keys are those in the slots `kept`, others that nobody sees, and last those of the rows themselves.
+    """
+    count, numbers = len(rows), blocks.numbers
+    mask = np.full((sum(form), size), UNSEEN, np.float32)
+    own = mask[:, size - sum(form) :]
+    mask[:count, : len(kept)][rows.seen[:, kept]] = 0
+    own[:count, :count][rows.seen[:, rows.slots]] = 0
+    masks = slice(form.rows, form.rows + len(blocks))
+    mask[masks] = mask[blocks.behind]
+    own[masks, masks][numbers[:, None] == numbers] = 0
+    return mask
 
 
 def likeliest(logprobs: Floats, of_blocks: Floats | None) -> Ints:

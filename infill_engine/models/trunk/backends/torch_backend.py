@@ -10,6 +10,7 @@ from infill_engine.models.trunk.backends.interface import LIKELIEST, Likely
 from infill_engine.models.trunk.backends.torch_blocks import TorchBlocks
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.denoiser import Denoiser
+from infill_engine.models.trunk.forms import Form
 from infill_engine.models.trunk.network import (
     UNSEEN,
     Network,
@@ -44,6 +45,11 @@ class TorchBackend:
     def denoiser(self) -> Denoiser | None:
         """See `Backend`."""
         return None if self.blocks is None else self.blocks.denoiser
+
+    @property
+    def forms(self) -> tuple[Form, ...]:
+        """See `Backend`."""
+        return ()
 
     def new_buffer(self) -> Buffer:
         """See `Backend`."""

@@ -10,7 +10,7 @@ from tiny_trunk import tiny_model
 
 from infill_engine.budget.work import OutOfTime, finished
 from infill_engine.context.retrieval import Snippet
-from infill_engine.models.trunk.model import PART
+from infill_engine.models.trunk.model import MOST_ROWS
 from infill_engine.models.trunk.network import UNSEEN, attention, forward, normed
 from infill_engine.models.trunk.prompt import HEAD_TOKENS, SNIPPET_TOKENS, Prompt, build_head, build_prompt, fitting
 from infill_engine.models.trunk.prompt_cache import HURRIED_ROWS
@@ -128,7 +128,7 @@ def test_reading_stops_between_parts_and_goes_on_later(model):
     reading = limited(model.read(model.prompt(prefix, SUFFIX)), 100, parts)
     root = model.after(reading).logprobs
     total = len(build_prompt(model.vocabulary, prefix, SUFFIX).tokens)
-    assert sum(parts) <= total - PART
+    assert sum(parts) <= total - MOST_ROWS
     np.testing.assert_allclose(root, expected(model, prefix, SUFFIX), atol=1e-4)
 
 

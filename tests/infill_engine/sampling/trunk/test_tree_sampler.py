@@ -13,7 +13,7 @@ from local_engine import engine_of
 from tiny_trunk import tiny_model
 
 from infill_engine.budget.deadline import Deadline, FinishMargin
-from infill_engine.budget.work import Budget, Choice, OutOfTime, Phase, Work, finished
+from infill_engine.budget.work import AskLimit, Budget, Choice, Limit, OutOfTime, Phase, Work, finished
 from infill_engine.context.project_text import joined
 from infill_engine.models.base import NoNumbersError
 from infill_engine.models.trunk.backends.interface import Likely
@@ -109,6 +109,8 @@ def within(sampler, passes, request):
             if isinstance(event, Work) and event.phase is Phase.PASS:
                 passes -= 1
                 event = job.throw(OutOfTime) if passes < 0 else job.send(None)
+            elif isinstance(event, AskLimit):
+                event = job.send(Limit(Deadline.after_ms(60_000), 0.0))
             else:
                 event = job.send(0 if isinstance(event, Choice) and [*event.works] else None)
         except StopIteration as end:

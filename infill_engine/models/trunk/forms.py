@@ -1,0 +1,34 @@
+"""Forms of a pass: the numbers of rows and mask rows for which the graph has a branch.
+
+A pass is padded to the cheapest form that holds it. Within a branch these numbers are fixed, so the plugin plans its
+operations once. Otherwise it plans a thousand operations anew whenever the number of rows changes, which it does in
+almost every pass of an answer.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Form(NamedTuple):
+    """How many rows and mask rows a pass has room for."""
+
+    rows: int
+    masks: int
+
+    def holds(self, rows: int, masks: int) -> bool:
+        """Return whether a pass of this size fits."""
+        return rows <= self.rows and masks <= self.masks
+
+
+MASKS = 14  # two blocks
+FORMS = (Form(8, 0), Form(8, MASKS), Form(16, 0), Form(16, MASKS), Form(32, 0))  # the cheapest first
+
+
+def forms_of(*, denoises: bool) -> tuple[Form, ...]:
+    """Return the forms of a network with or without mask rows, the cheapest first."""
+    return FORMS if denoises else tuple(form for form in FORMS if not form.masks)
+
+
+def form_for(forms: Sequence[Form], rows: int, masks: int) -> Form:
+    """Return the cheapest form that holds a pass; the pass itself if none does."""
+    return next((form for form in forms if form.holds(rows, masks)), Form(rows, masks))
