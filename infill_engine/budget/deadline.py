@@ -10,7 +10,7 @@ SMOOTHING = 0.25  # the weight of the last step in the slowdown
 UNKNOWN_MS = 20.0  # the predicted time of a step before any has been measured
 DECAY = 0.98  # a cost that is a quarter too high takes about a dozen keystrokes to correct
 SPARE = 1.5  # times what finishing an answer took; the next one may take longer
-FORGETTING = 0.95  # decay of the worst time per answer
+FORGETTING = 0.85  # decay of the worst time per answer
 Clock = Callable[[], float]  # seconds, monotonic
 # Shared by all processes of a machine, like `time.monotonic`. Before Python 3.13, `time.monotonic` on Windows advances
 # in steps of 16 ms, so a short step would seem to take no time.

@@ -29,6 +29,7 @@ from infill_engine.ranking.alternatives import alternatives
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.ranking.rank import rank
 from infill_engine.ranking.rewrites import rewrites
+from infill_engine.ranking.syntax_check import prepare
 from infill_engine.sampling.first_hole import first_hole, in_all_holes
 from infill_engine.sampling.proposals import Proposals, unscored_drafts
 from infill_engine.sampling.proposer import Proposer
@@ -189,6 +190,8 @@ class Engine:
         asked = first_hole(request) if one_at_a_time else request
         if asked is None:
             return Answer(reason=Reason.UNSUPPORTED)
+        if not request.history:
+            prepare(request)  # now, so that the time kept free for ranking does not depend on the document
         found = self._propose(asked, hole, _drafts(asked, hole), deadline, observer)
         if one_at_a_time:
             found = in_all_holes(found, request)

@@ -40,6 +40,11 @@ def new_faults(texts: Sequence[str], request: InfillRequest) -> list[float]:
     return [(count - least) / (1 + least) for count in found]
 
 
+def prepare(request: InfillRequest) -> None:
+    """Parse the code around a hole, which `new_faults` needs. How long that takes depends only on the document."""
+    _parsed_context(request)
+
+
 def leaves_faults(text: str, request: InfillRequest) -> bool:
     """Return whether faults remain with `text` in a hole whose context has faults, too; False without a grammar.
 

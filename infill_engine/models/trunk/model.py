@@ -60,6 +60,7 @@ class TrunkModel:
     denoises: bool = True  # whether mask rows are used, if there are any
     _caches: list[PromptCache] = field(default_factory=list)  # the most recently used last
     _separate: PromptCache | None = None  # see `read_separately`
+    _nearest: PromptCache | None = None  # see `read_nearest`
 
     @property
     def device(self) -> str:
@@ -118,6 +119,13 @@ class TrunkModel:
         waiting = yield from cache.read(prompt, part, part)
         return ReadPrompt(prompt, cache, waiting, cache.outdated_suffix)
 
+    def read_nearest(self, prompt: Prompt, tokens: int) -> Job[ReadPrompt]:
+        """Read only the nearest text of a prompt, in a buffer of its own, because there is no time for the rest."""
+        cache = self._nearest = self._nearest or PromptCache(self.backend)
+        prompt = prompt.nearest(tokens)
+        waiting = yield from cache.read(prompt, self.most_rows, self.most_rows)
+        return ReadPrompt(prompt, cache, waiting, outdated_suffix=False)
+
     @property
     def held_separately(self) -> tuple[int, ...]:
         """The prefix of the prompt that was read separately last, as far as it was read."""
@@ -143,7 +151,7 @@ class TrunkModel:
 
     def forget_prompts(self) -> None:
         """Forget all prompts and release the memory of what was read."""
-        self._caches, self._separate = [], None
+        self._caches, self._separate, self._nearest = [], None, None
 
     def separate_pass(self) -> Callable[[int, int], None]:
         """Return a function that runs a pass over numbers of rows and mask rows in a buffer of its own. No prompt is

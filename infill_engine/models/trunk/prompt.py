@@ -56,6 +56,15 @@ class Prompt:
         """The whole prompt, in order."""
         return self.head + self.prefix + self.suffix + self.middle
 
+    def nearest(self, tokens: int) -> "Prompt":
+        """Return a prompt of at most this many tokens, with the text that is nearest to the cursor."""
+        middle = (self.middle[0], *self.middle[1:][-(tokens // 2) :])
+        left = max(0, tokens - len(middle) - 2)
+        right = min(left // 4, len(self.suffix) - 1)
+        above = min(left - right, len(self.prefix) - 1)
+        prefix = self.prefix[len(self.prefix) - above :]
+        return Prompt((self.prefix[0], *prefix), self.suffix[: 1 + right], middle)
+
 
 class TrunkVocabulary(TokenizerVocabulary):
     """The trunk's tokens. Raises ModelDamagedError for a tokenizer without fill-in-the-middle tokens."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from infill_engine.budget.deadline import CostModel, now, since, timed
-from infill_engine.budget.work import Choice, Costs, Job, OutOfTime, Phase, Work, leaving
+from infill_engine.budget.work import AskLimit, Costs, Job, OutOfTime, Phase, Work, leaving
 from infill_engine.context.ngrams import Ngrams
 from infill_engine.context.retrieval import Retriever
 from infill_engine.models.cached_lines import CachedLines
@@ -33,6 +33,7 @@ PART_MS, LARGE_PART_MS = 45.0, 160.0  # time limits for one such part: near the 
 EDIT_MS = 100.0
 HURRIED_MS = 100.0  # time limit for the part that the first pass of a request reads: two passes take longer than one
 USUAL_ROWS = 8  # of a pass that must still fit after counting
+SEARCHES = 2.5  # such passes that must still fit after reading a prompt
 LEAST_ROWS = 4  # of a pass that is of any use
 PROBED_ROWS = 16
 REHEARSAL_MS = 150.0
@@ -87,11 +88,15 @@ class TreeSampler(Proposer):
         began = now()
         before, partial_word = self.model.vocabulary.split_partial_word(request.prefix)
         prompt = self.model.prompt(before, request.suffix, build_head(self.model.vocabulary, request.path))
-        rows = self.model.rows_to_read(prompt)
-        if rows > HURRIED_ROWS and (yield Choice([Work(Phase.PASS, self.model.size_of(rows))])) is None:
-            return Proposals(unscored_drafts(drafts), since(began), incomplete_context=True)
         try:
-            read = yield from self._read(prompt, hurried=True)
+            rows = self.model.rows_to_read(prompt)
+            readable = yield from self._readable(rows)
+            if readable == rows:
+                read = yield from self._read(prompt, hurried=True)
+            elif readable:
+                read = yield from self.model.read_nearest(prompt, readable)
+            else:
+                raise OutOfTime
         except OutOfTime:
             return Proposals(unscored_drafts(drafts), since(began), incomplete_context=True)
         encode_ms = since(began)
@@ -103,8 +108,9 @@ class TreeSampler(Proposer):
         if not search.tree.nodes[ROOT].seen:
             return Proposals(unscored_drafts(drafts), encode_ms, incomplete_context=True)
         proposals = search.proposals(drafts, passes) or ([] if search.is_complete else None)
-        final = self._retriever.has_indexed(request.project_text) and not read.outdated_suffix
-        return Proposals(proposals, encode_ms, since(began), incomplete_context=read.outdated_suffix, final=final)
+        incomplete = read.outdated_suffix or readable < rows
+        final = self._retriever.has_indexed(request.project_text) and not incomplete
+        return Proposals(proposals, encode_ms, since(began), incomplete_context=incomplete, final=final)
 
     def _rewrite(self, request: InfillRequest) -> Job[Proposals]:
         """Return the region of a request with a history, with each change that the model wants."""
@@ -165,6 +171,17 @@ class TreeSampler(Proposer):
         limit_ms = max(self.part_ms, HURRIED_MS) if hurried else self.part_ms
         part, large_part = self._largest_part(limit_ms), self._largest_part(self.large_part_ms)
         return self.model.read(prompt, part=part, large_part=large_part, hurried=hurried)
+
+    def _readable(self, rows: int) -> Job[int]:
+        """Return how many tokens of a prompt fit into the request's time besides a search, at most `rows`."""
+        if rows <= HURRIED_ROWS:
+            return rows
+        limit = yield AskLimit()
+        time_ms = limit.deadline.remaining_ms() - limit.finish_ms - SEARCHES * self.pass_ms(USUAL_ROWS)
+        most = self.model.most_rows
+        whole = int(max(time_ms, 0.0) / max(self.pass_ms(most), 1e-6)) * most
+        part = max((size for size in PARTS if size <= most and self.pass_ms(size) <= time_ms), default=0)
+        return min(max(whole, part), rows)
 
     def _largest_part(self, limit_ms: float, pass_ms: Callable[[int], float] | None = None) -> int:
         expected = pass_ms or self.pass_ms

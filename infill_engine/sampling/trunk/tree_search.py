@@ -4,11 +4,11 @@ The first pass also scores the retrieved texts. Each further pass reads the node
 their cost, so a pass verifies what the one before it proposed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from math import log
+from math import exp, log
 
 import numpy as np
 
@@ -28,13 +28,14 @@ from infill_engine.sampling.trunk.tree_nodes import Finished, Node, TextPiece, T
 from infill_engine.text.lines import with_plain_ends
 from infill_engine.types import Draft, Hole, InfillRequest, Proposal, Source
 
+RETRIEVED = 0.6  # how likely one of the retrieved texts begins rightly
 LOOKED_UP = 3  # consecutive tokens that the file's n-gram counts may add after a node
 LEAST_SHARE = 0.5  # a token is added if it followed the same tokens in at least this share of cases
 MOST_LONGER = 32  # tokens by which an alternative may exceed the replaced text
 LEAST_REPLACING = -1000.0  # of an alternative: what matters is how it compares with the others
 REPLACED_PRUNING_MARGIN = 14.0  # nats below the best text, for an alternative
 PER_ALTERNATIVE = 4  # finished texts for each alternative
-TEXTS = 12  # the most texts that are ranked
+TEXTS = 9  # the most texts that are ranked; checking the syntax of each takes 0.4 ms
 SHOWN_TEXTS = 6  # the most texts that an observer sees
 UNFINISHED_LOGPROB = log(0.5)  # minimum for a token in a partial answer
 
@@ -117,7 +118,7 @@ class TreeSearch:
         """Return the size of the next pass; the smallest one if there is no time for any."""
         waiting, tree = len(self.prompt.waiting), self.tree
         reads_prompt = not tree.nodes[ROOT].seen
-        gains = np.cumsum([float(reads_prompt), *(tree.probability(number) for number in worthwhile)])
+        gains = np.cumsum([float(reads_prompt), *self._chances(worthwhile)])
         sizes = [
             size
             for size in self.model.backend.forms or SIZES
@@ -133,6 +134,16 @@ class TreeSearch:
 
         costs_ms = [self.costs.predict_ms(Phase.PASS, self.model.size_of(*size)) for size in sizes]
         return choose_size(sizes, costs_ms, time_ms, gain) or sizes[0]
+
+    def _chances(self, numbers: Sequence[int]) -> Iterator[float]:
+        """Yield the probability of each node to be on the right text's path.
+
+        Each retrieved text is assumed to be likely. Until the model has scored them, they share RETRIEVED.
+        """
+        tree = self.tree
+        unscored = sum(exp(node.assumed_logprob) for node in tree.children(ROOT) if node.logprob is None)
+        share = min(1.0, RETRIEVED / unscored) if unscored else 1.0
+        return (share * tree.probability(number) for number in numbers)
 
     def _recall(self) -> None:
         """Add cached predictions of earlier searches with the same prompt, without a forward pass."""

@@ -18,7 +18,7 @@ from infill_engine.models.trunk.graph import BLOCK, BLOCKS, LIKELIEST_OF_BLOCKS,
 from infill_engine.models.trunk.slots import NO_BLOCKS, SLOTS, TEXTS, Blocks, Rows
 from infill_engine.models.trunk.soft_prompt import SoftPrompt
 
-KEYS_STEP = 64  # a pass pads its kept keys to a multiple of this, because the plugin plans anew for each number
+KEYS_STEP = 256  # a pass pads its keys to a multiple of this
 FEW = 64  # keys that are copied one by one in less time than all of them
 FIRST_KEPT = 9  # the number of the graph's first input with kept keys
 WANTED_STEP = 8  # and the rows that get predictions to a multiple of this, unless it is a single one
@@ -77,7 +77,7 @@ class OpenVinoBackend:
         behind = np.array(rows.positions)[blocks.behind] + 1 + blocks.slots
         positions = np.zeros(every, np.int64)
         positions[: len(rows)], positions[form.rows : form.rows + len(blocks)] = rows.positions, behind
-        size = -(-(len(kept) + every) // KEYS_STEP) * KEYS_STEP
+        size = self._staged.size_for(len(kept) + every)
         own = np.arange(size - every, size, dtype=np.int32)
         inputs: list[Any] = [
             np.array(number, np.int32),
@@ -143,32 +143,40 @@ class OpenVinoBackend:
 class _Staged:
     """The kept keys and values of the last pass, side by side as the graph reads them.
 
-    The next pass after the same prompt sees nearly the same tokens, so only the others are copied.
+    The next pass after the same prompt sees nearly the same tokens, so only the others are copied. The number of keys
+    seldom changes, because the plugin plans attention anew for another number.
     """
 
     def __init__(self, config: TrunkConfig) -> None:
-        self._config = config
-        self._arrays = np.zeros((config.layers, 2, 1, config.kv_heads, 0, config.head_dim), np.float32)
+        self._shape = (2 * config.layers, config.kv_heads, config.head_dim)
+        self._memory = np.zeros((2 * config.layers, config.kv_heads * config.head_dim * _steps(SLOTS)), np.float32)
         self._buffer: weakref.ref[Buffer] | None = None
-        self._slots = np.empty(0, np.int64)  # those in the arrays; -1 where the buffer's has changed
+        self._slots = np.empty(0, np.int64)  # those that are staged; -1 where the buffer's has changed
+
+    def size_for(self, keys: int) -> int:
+        """Return the number of keys of a pass that needs room for some."""
+        size = _steps(keys)
+        return len(self._slots) if size <= len(self._slots) <= size + KEYS_STEP else size
 
     def load(self, request: ov.InferRequest, buffer: Buffer, slots: Ints, size: int) -> None:
         """Let a request read `size` keys and values of each layer: those in `slots`, then any others."""
+        parts, heads, dim = self._shape
+        staged = self._memory[:, : heads * size * dim].reshape(parts, 1, heads, size, dim)
         if len(self._slots) != size:
-            self._arrays = np.zeros((*self._arrays.shape[:4], size, self._config.head_dim), np.float32)
             self._slots = np.full(size, -1)
-            for number, array in enumerate(part for layer in self._arrays for part in layer):
+            for number, array in enumerate(staged):
                 request.set_input_tensor(FIRST_KEPT + number, ov.Tensor(array, shared_memory=True))
         if self._buffer is None or self._buffer() is not buffer:
             self._buffer = weakref.ref(buffer)
             self._slots[:] = -1
         (changed,) = np.nonzero(self._slots[: len(slots)] != slots)
-        target = self._arrays.reshape(*buffer.shape[:2], size, -1)
+        source = buffer.reshape(parts, 1, heads, -1, dim)
         if len(changed) > FEW:
             every = np.concatenate([slots, np.zeros(size - len(slots), np.int64)])
-            np.take(buffer, every, axis=2, out=target, mode="clip")
+            for array, own in zip(staged, source, strict=True):
+                np.take(own, every, axis=2, out=array, mode="clip")
         else:
-            target[:, :, changed] = buffer[:, :, slots[changed]]
+            staged[:, :, :, changed] = source[:, :, :, slots[changed]]
         self._slots[: len(slots)] = slots
 
     def forget(self, buffer: Buffer, slots: Ints | slice) -> None:
@@ -192,6 +200,10 @@ def _likeliest(found: Mapping[str, Floats], name: str, rows: int) -> tuple[Float
     """Return the log-probabilities of the first rows of an output, and the likeliest of each row."""
     logprobs, of_blocks = found[name][:rows], found.get(f"{name}.{LIKELIEST_OF_BLOCKS}")
     return logprobs, likeliest(logprobs, None if of_blocks is None else of_blocks[:rows])
+
+
+def _steps(keys: int) -> int:
+    return -(-keys // KEYS_STEP) * KEYS_STEP
 
 
 def _padded(values: Iterable[int], size: int, filler: int = 0) -> NDArray[np.int32]:
