@@ -84,7 +84,7 @@ class ModelSettings:
 class EngineSettings:
     """Everything about the engine and how it runs the model.
 
-    `budget_ms` is the usual time limit of requests.
+    `budget_ms` is the time limit of an answer while the user types.
     """
 
     sampler: SamplerSettings = field(default_factory=SamplerSettings)

@@ -171,7 +171,8 @@ class InfillRequest:
     confidence that the best candidate needs to be shown unasked. From a level of eagerness, the engine takes the
     model's own threshold. Only candidates that were shown can be typed through. `wider_context` is more of the text,
     left of the prefix and right of the suffix. Its n-grams are counted, and snippets of it may go into the prompt. It
-    does not count for equality. Equal requests share one answer.
+    does not count for equality. Equal requests share one answer. An `explicit` one, which the user asked for and waits
+    for, equals the others, but does not take an answer that is `cut_short`.
     """
 
     prefix: str
@@ -188,6 +189,7 @@ class InfillRequest:
     replaced: tuple[str, ...] = ()
     history: tuple[PastEdit, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
+    explicit: bool = field(default=False, compare=False)
 
     def middle(self, fills: Sequence[str]) -> str:
         """Return the text from the first hole to the last one, given the text of each hole."""
@@ -296,5 +298,6 @@ class Answer:
     cached: bool = False
     incomplete_context: bool = False  # the model had no time to read all of the text around the hole
     final: bool = True  # a second try would not find more
+    cut_short: bool = False  # an explicit request, which has more time, would find more
     show_from: float = 0.0
     user_message: str = ""  # a problem that the user should know about and can fix

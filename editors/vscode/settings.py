@@ -19,8 +19,9 @@ SENTENCES = {
     "enable": "Offer candidates. *Infill: Toggle* changes this.",
     "languages": 'Where to offer candidates, by language identifier. `"*"` stands for all languages not named. '
     "*Infill: Toggle for Language* changes this.",
-    "budgetMs": "Milliseconds from the editor's request to the answer. Text that is not finished by then is not shown.",
-    "rewriteBudgetMs": "Milliseconds for a list of alternatives to code that is already there (*Refactor…*).",
+    "budgetMs": "Milliseconds for an answer while you type. Text that is not finished by then is not shown.",
+    "explicitBudgetMs": "Milliseconds for an answer that you ask for: *Infill: Trigger*, *Infill: Pick Candidate* and "
+    "alternatives (*Refactor…*). Never less than `budgetMs`.",
     "candidates": "The maximum number of candidates.",
     "eagerness": "How readily candidates appear unasked. *Infill: Choose Eagerness* says what each level costs. "
     "*Infill: Trigger* and *Infill: Pick Candidate* show less certain candidates as well.",

@@ -122,14 +122,18 @@ class Costs:
         self.phases[phase].decay()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Budget:
-    """The time of one request. `finish_margin` is kept for the steps after the job; `finish` waits for the device."""
+    """The time of one request. `finish_margin` is kept for the steps after the job; `finish` waits for the device.
+
+    `refused` says whether there was too little time for any piece of work.
+    """
 
     deadline: Deadline
     costs: Costs
     finish_margin: FinishMargin
     finish: Callable[[], None] = _at_once
+    refused: bool = False
 
     @classmethod
     def unlimited(cls) -> "Budget":
@@ -164,6 +168,7 @@ class Budget:
         if self.allows(work):
             done.add(work.phase)
             return self._timed(job, work)
+        self.refused = True
         if work.phase not in done:
             self.costs.decay(work.phase)
         return job.throw(OutOfTime())
@@ -171,7 +176,11 @@ class Budget:
     def _answer(self, question: Choice | AskLimit) -> int | Limit | None:
         if isinstance(question, AskLimit):
             return Limit(self.deadline, self.finish_margin.predict_ms())
-        return next((number for number, work in enumerate(question.works) if self.allows(work)), None)
+        for number, work in enumerate(question.works):
+            if self.allows(work):
+                return number
+            self.refused = True
+        return None
 
     def _timed(self, job: Job[T], work: Work) -> Event:
         """Let the job do one piece. The piece is timed until the job announces the next one."""

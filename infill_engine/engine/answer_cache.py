@@ -23,10 +23,11 @@ class AnswerCache:
         """Return the answer to an equal request, or the remainder of an answer whose candidate is being typed.
 
         If the best remainder has less confidence than `show_from`, it was never shown. Then the result is None: a new
-        computation that sees the typed text is worth more.
+        computation that sees the typed text is worth more. It is also None if an explicit request would get more than
+        an answer that was cut short.
         """
         found = self._answers.get(request)
-        if found is not None:
+        if found is not None and _serves(found, request):
             return replace(found, cached=True, encode_ms=0.0, denoise_ms=0.0)
         continued = self._typed_through(request, show_from)
         if continued is not None:
@@ -44,7 +45,7 @@ class AnswerCache:
 
     def _typed_through(self, request: InfillRequest, show_from: float) -> Answer | None:
         for earlier, answer in reversed(self._recent):
-            typed = _typed_between(earlier, request)
+            typed = _typed_between(earlier, request) if _serves(answer, request) else None
             if typed is None:
                 continue
             kept = tuple(
@@ -54,8 +55,12 @@ class AnswerCache:
             )
             if kept:
                 sure = max(candidate.confidence for candidate in kept) >= show_from
-                return Answer(candidates=kept, cached=True) if sure else None
+                return Answer(candidates=kept, cached=True, cut_short=answer.cut_short) if sure else None
         return None
+
+
+def _serves(answer: Answer, request: InfillRequest) -> bool:
+    return not (answer.cut_short and request.explicit)
 
 
 def _key(request: InfillRequest) -> InfillRequest:

@@ -71,6 +71,7 @@ class Engine:
         self.answers = AnswerCache(KEPT_ANSWERS)
         self.removed: tuple[Removal, ...] = ()  # on the way to the last answer, in this order; () if it was kept
         self._user_message = ""  # for the next answer
+        self._refused = False  # whether the last job had too little time for some of its work
 
     def tell(self, user_message: str) -> None:
         """Show a message to the user with the next answer."""
@@ -88,11 +89,11 @@ class Engine:
 
     @property
     def profile(self) -> str:
-        """How the model computes, if that was chosen automatically, and whether it is too slow for the usual budget."""
+        """How the model computes, if that was chosen automatically, and whether it is too slow while typing."""
         profile, budget_ms = self.proposer.can.profile, self.settings.budget_ms
         if self.proposer.least_ms() + self.settings.sampler.finish_margin_ms <= budget_ms:
             return profile
-        slow = f"too slow here for {budget_ms:.0f} ms: retrieved texts at once, the model's late"
+        slow = f"too slow here for {budget_ms:.0f} ms while typing: retrieved texts at once, the model's late"
         return f"{profile}; {slow}" if profile else slow
 
     @property
@@ -210,7 +211,8 @@ class Engine:
         self.finish_margin.observe(since(began))
         reason = None if candidates else Reason.DEADLINE if found.proposals is None else Reason.BLANK
         final = found.final and not found.incomplete_context and not any(candidate.partial for candidate in candidates)
-        return replace(answer, candidates=candidates, reason=reason, final=final)
+        cut_short = not request.explicit and (self._refused or not found.final)
+        return replace(answer, candidates=candidates, reason=reason, final=final, cut_short=cut_short)
 
     def _ranked(self, proposals: list[Proposal], request: InfillRequest, hole: Hole) -> tuple[Candidate, ...]:
         if request.history:
@@ -241,13 +243,16 @@ class Engine:
         # A GPU accepts work before it has done it, so the budget waits for it.
         budget = Budget(deadline, self.proposer.costs, self.finish_margin, partial(finish, self.device))
         try:
-            return budget.run(job, observer)
+            found = budget.run(job, observer)
         except NoNumbersError:
             fall_back = self._leave_precision
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
             fall_back = self._use_less_memory
+        else:
+            self._refused = budget.refused
+            return found
         fall_back()  # after the error has been handled: until then, its frames hold on to what was computed
         return None
 

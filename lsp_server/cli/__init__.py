@@ -3,7 +3,7 @@
 serve_http  serving over HTTP; serving an editor needs no module here
 complete    candidates for one place in a file
 why         what would appear there unasked, and which step removed which text
-bench       measures this machine; chooses model, budget and number of candidates
+bench       measures this machine; chooses model, keystroke budget and number of candidates
 doctor      what works on this machine, and how to fix what does not
 demo        a hole filled step by step
 engine      the engine that all editor windows share: its state and metrics; restart and stop
@@ -73,7 +73,9 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     stats = _add_command(commands, "stats", "what was shown and accepted, how fast, and why nothing was shown")
     stats.add_argument("--reset", action="store_true", help="delete the statistics")
 
-    _add_bench(_add_command(commands, "bench", "measure this machine; choose model, budget and number of candidates"))
+    _add_bench(
+        _add_command(commands, "bench", "measure this machine; choose model, keystroke budget, number of candidates")
+    )
 
     engine = _add_command(commands, "engine", "the engine of all editor windows: status, metrics, restart, stop")
     engine.add_argument("what", choices=("status", "metrics", "restart", "stop"), help="the action to perform")
@@ -184,12 +186,13 @@ def _add_models(commands: "Subparsers[argparse.ArgumentParser]") -> None:
 
 def _add_engine(parser: argparse.ArgumentParser, *, from_file: bool = False) -> None:
     """With `from_file`, options that are not given are None: the settings file decides."""
+    typing = f"for an answer while you type (the setting budgetMs, or {DEFAULTS.budget_ms})"
     parser.add_argument(
         "--budget-ms",
         type=_whole(LEAST_BUDGET_MS, MOST_BUDGET_MS),
-        default=None if from_file else DEFAULTS.budget_ms,
+        default=None if from_file else DEFAULTS.explicit_budget_ms,
         metavar="MS",
-        help=f"milliseconds in which to answer ({DEFAULTS.budget_ms})",
+        help=f"milliseconds {typing if from_file else 'for the answer (%(default)s, as for an explicit request)'}",
     )
     parser.add_argument(
         "--model",

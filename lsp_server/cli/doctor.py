@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
@@ -18,7 +19,7 @@ from infill_engine.engine.remote.address import SUFFIX_FIELD, Api, disclosure, i
 from infill_engine.engine.remote.server import Server
 from infill_engine.errors import InputError
 from infill_engine.models.checkpoint.user_data import settings_file
-from infill_engine.models.registry import RETRIEVAL, resolved
+from infill_engine.models.registry import DEFAULT, RETRIEVAL, TRUNK, resolved
 from infill_engine.models.runtime.devices import has_nvidia_card
 from infill_engine.models.runtime.extras import TORCH, has_torch, installing
 from infill_engine.serving.protocol import State, Status
@@ -32,6 +33,9 @@ from lsp_server.settings.file import measured_reason, read_file
 from lsp_server.settings.schema import EngineChoice, Precision, ServerSettings, read_settings
 from lsp_server.suggestions.refusal import LARGEST_SIZE
 from lsp_server.suggestions.request import build_request
+
+if TYPE_CHECKING:
+    from lsp_server.cli.speed import Speed
 
 MOST_LISTED = 8
 LOAD_SECONDS = 180.0  # allows for a large model on a slow disk
@@ -100,7 +104,8 @@ def run(options: argparse.Namespace) -> int:
         budget_ms,
     )
     checks = []
-    for check in _checks(choice, budget_ms, options.file):
+    explicit_ms = max(budget_ms, settings.explicit_budget_ms)
+    for check in _checks(choice, (budget_ms, explicit_ms), options.file):
         checks.append(check)
         if console is not None:
             _print(console, check)
@@ -115,7 +120,8 @@ def run(options: argparse.Namespace) -> int:
     return 0 if ok else 1
 
 
-def _checks(choice: EngineChoice, budget_ms: int, file: Path | None) -> Iterator[Check]:
+def _checks(choice: EngineChoice, budgets_ms: tuple[int, int], file: Path | None) -> Iterator[Check]:
+    """Yield each check. The budgets are that of a keystroke and that of an explicit request."""
     if settings_file().exists():
         yield check_settings()
     if file is not None:
@@ -130,10 +136,16 @@ def _checks(choice: EngineChoice, budget_ms: int, file: Path | None) -> Iterator
     else:
         yield from check_card(choice)
     with say("starting the engine"):
-        trial = asyncio.run(_try_engine(choice, budget_ms))
+        trial = asyncio.run(_try_engine(choice, budgets_ms[0]))
     yield check_engine(trial)
     if trial.answer is not None:
-        yield check_completion(trial.answer, trial.elapsed_ms, budget_ms)
+        yield check_completion(trial.answer, trial.elapsed_ms, budgets_ms[0])
+    if trial.status.model in (DEFAULT, TRUNK):
+        from lsp_server.cli.speed import measure_speed
+
+        with say("measuring the model"):
+            speed = measure_speed(choice, budgets_ms)
+        yield check_speed(speed)
 
 
 def check_server(choice: EngineChoice) -> Check:
@@ -167,7 +179,8 @@ def check_settings() -> Check:
     """Report what the settings file says and why."""
     content, unusable = read_file()
     settings, warnings = read_settings(content)
-    told = f"model {settings.engine.model}, {settings.budget_ms} ms, {settings.candidates} candidates"
+    budgets = f"{settings.budget_ms} ms while typing, {settings.budget_for(explicit=True)} ms for explicit requests"
+    told = f"model {settings.engine.model}, {budgets}, {settings.candidates} candidates"
     detail = " ".join(filter(None, (f"{settings_file()}: {told}.", measured_reason())))
     problems = [unusable] if unusable else list(warnings)
     if problems:
@@ -223,15 +236,24 @@ def check_engine(trial: Trial) -> Check:
 
 def check_completion(answer: Answer, elapsed_ms: float, budget_ms: int) -> Check:
     """Check that a completion arrived in time, measured from request to answer with a warm model."""
-    timing = f"{elapsed_ms:.0f} ms of {budget_ms} ms"
+    timing = f"{elapsed_ms:.0f} ms of the {budget_ms} ms while typing"
     if any(candidate.steps for candidate in answer.candidates):
         return Check("completion", Verdict.OK, f"candidates: {len(answer.candidates)}, in {timing}")
     reason = "copied ones only" if answer.candidates else answer.reason or Reason.BLANK
     remedy = (
-        "If this machine is slow or busy, raise the setting budgetMs. "
+        "If this machine is slow or busy, raise the setting budgetMs, the time while typing. "
         "Try a file of your own: infill-ls complete FILE:LINE:COL"
     )
     return Check("completion", Verdict.WARN, f"no candidates from the model ({reason}) in {timing}", remedy)
+
+
+def check_speed(speed: "Speed") -> Check:
+    """Report how fast the default model computes, and warn if a keystroke has no time for it."""
+    if speed.passes[0] >= 1:
+        return Check("speed", Verdict.OK, speed.sentence)
+    return Check(
+        "speed", Verdict.WARN, speed.sentence, "Raise the setting budgetMs, or end other work on this machine."
+    )
 
 
 async def _try_engine(choice: EngineChoice, budget_ms: int) -> Trial:

@@ -98,7 +98,8 @@ class EngineClient:
     ) -> Answer:
         """Return the answer to a request in time for a reply by `due` (seconds of `deadline.now`).
 
-        Joins an equal request that is pending or was just answered; supersedes any other request for the same document.
+        Joins an equal request that is pending or was just answered; supersedes any other request for the same document,
+        and an equal one if only this one is explicit.
         `on_preview` receives the canvas after every remaining step, `on_late` what is found after the answer.
         """
         pending = self._join_or_send(document, request, due)
@@ -165,7 +166,7 @@ class EngineClient:
         self, document: str, request: InfillRequest, due: float, *, speculative: bool = False
     ) -> EngineRequest | None:
         newest = self.requests.newest(document)
-        if newest is not None and newest.request == request and newest.worth_joining():
+        if newest is not None and newest.serves(request):
             return newest
         if newest is not None:
             self._withdraw(newest, Reason.SUPERSEDED)
@@ -187,7 +188,7 @@ class EngineClient:
         link = self.worker.link
         if link is None or not link.send(message):
             return None
-        pending = EngineRequest(number, document, request, link, answer, background, speculative)
+        pending = EngineRequest(number, document, request, link, answer, due, background, speculative)
         self.requests.add(pending)
         return pending
 
@@ -200,7 +201,8 @@ class EngineClient:
             async with reply_by(due):
                 return await asyncio.shield(pending.answer)
         except TimeoutError:
-            self.worker.missed()
+            if due >= pending.due:  # it may have joined a request that has more time
+                self.worker.missed()
             return Answer(reason=Reason.DEADLINE)
 
     def _no_answer(self) -> Answer:
@@ -259,7 +261,7 @@ class EngineClient:
         """Say in a status if a shared engine was started with another budget than this client's."""
         if status.state is not State.READY or not self.shared or status.budget_ms == self.choice.usual_budget_ms:
             return status
-        said = f"shared; chosen for the budget of the first window, {status.budget_ms:.0f} ms"
+        said = f"shared; chosen for the keystroke budget of the first window, {status.budget_ms:.0f} ms"
         return structs.replace(status, detail="; ".join(filter(None, (status.detail, said))))
 
     def _resolve(self, request_id: int, answer: Answer) -> None:

@@ -21,6 +21,7 @@ class EngineRequest:
     request: InfillRequest
     link: Link  # over which it was sent
     answer: "asyncio.Future[Answer]"
+    due: float  # when the reply is due, in seconds of `deadline.now`
     background: bool = False
     speculative: bool = False  # it was sent before anybody asked, and nobody has asked yet
     waiting: int = 0
@@ -42,12 +43,17 @@ class EngineRequest:
             self.answer, self.late = asyncio.get_running_loop().create_future(), True
             self.answer.set_result(answer)
 
-    def worth_joining(self) -> bool:
-        """Return whether it is still pending, or has an answer that a retry would not improve."""
+    def serves(self, request: InfillRequest) -> bool:
+        """Return whether an equal request gets this one's answer: it is pending, or a retry would not improve it.
+
+        An explicit request does not join one that has less time.
+        """
+        if request != self.request:
+            return False
         if not self.answer.done():
-            return True
+            return self.request.explicit or not request.explicit
         answer = self.answer.result()
-        return bool(answer.candidates) and (answer.final or self.late)
+        return bool(answer.candidates) and (answer.final or self.late) and not (answer.cut_short and request.explicit)
 
 
 class RequestTable:

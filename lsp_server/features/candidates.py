@@ -33,7 +33,7 @@ async def candidates(session: Session, params: CandidatesParams, arrived: float)
     snapshot = session.workspace.documents.get(params.text_document.uri)
     insertion = None if snapshot is None else _insertion(snapshot, params, session.client.can.encoding)
     on_preview = None if token is None else _shower(session, token)
-    asked = CompletionRequest(insertion, arrived, invoked=True, unsure=True, least=wanted, on_preview=on_preview)
+    asked = CompletionRequest(insertion, arrived, invoked=True, explicit=True, least=wanted, on_preview=on_preview)
     reply = await session.completions.answer(asked)
     return _result(session, insertion, reply, wanted)
 
@@ -69,7 +69,7 @@ def _result(session: Session, insertion: Insertion | None, reply: Reply, wanted:
         "candidates": items,
         "reason": None if answer.reason is None else answer.reason.value,
         "elapsedMs": round(reply.elapsed_ms, 1),
-        "budgetMs": session.workspace.settings.budget_ms,
+        "budgetMs": session.workspace.settings.budget_for(explicit=True),
         "model": status["model"],
         "device": status["device"],
         "version": None if snapshot is None else snapshot.client_version,

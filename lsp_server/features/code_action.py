@@ -27,7 +27,7 @@ LONGEST_TITLE = 80
 CONTENT_MODIFIED, REQUEST_FAILED = -32801, -32803  # error codes of LSP
 CHANGED = "The document has changed since the alternatives were computed. Ask for them again."
 LOADING = "The model is still being loaded."
-NONE_FOUND = "There is no alternative that the model finds likely enough. A larger rewriteBudgetMs gives it more time."
+NONE_FOUND = "There is no alternative that the model finds likely enough. A larger explicitBudgetMs gives it more time."
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class _Data(msgspec.Struct, omit_defaults=True):
 
 async def code_action(session: Session, params: types.CodeActionParams, arrived: float) -> list[types.CodeAction]:
     """Return the actions at a range. Never raises, and answers by the deadline."""
-    due = arrived + session.workspace.settings.rewrite_budget_ms / 1000
+    due = arrived + session.workspace.settings.budget_for(explicit=True) / 1000
     snapshot = session.workspace.documents.get(params.text_document.uri)
     asked = params.context.trigger_kind is not types.CodeActionTriggerKind.Automatic
     wanted = {kind for kind in (REWRITE, FIX) if _wants(params.context.only, kind)}
@@ -88,7 +88,7 @@ async def resolve(session: Session, action: types.CodeAction, arrived: float) ->
     if snapshot is None or data.version != snapshot.client_version or not _are_in(snapshot, spans):
         raise JsonRpcException(CHANGED, CONTENT_MODIFIED)
     if data.target is not None:
-        due = arrived + session.workspace.settings.rewrite_budget_ms / 1000
+        due = arrived + session.workspace.settings.budget_for(explicit=True) / 1000
         offers = await offers_for(session.requests, snapshot, data.target, due)
         if not offers:
             raise JsonRpcException(NONE_FOUND, REQUEST_FAILED)

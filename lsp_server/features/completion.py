@@ -45,13 +45,14 @@ async def completion(session: Session, params: types.CompletionParams, arrived: 
     snapshot, context = session.workspace.documents.get(params.text_document.uri), params.context
     if snapshot is not None and _is_foreign_trigger(snapshot, context):
         return _list([])
-    # Some clients send Invoked for every identifier, too. None of them requests after a deletion unless told to.
+    # Clients send Invoked for every identifier, too, so it has a keystroke's budget. None of them requests after a
+    # deletion unless told to.
     invoked = context is None or context.trigger_kind is types.CompletionTriggerKind.Invoked
     insertion = None
     if snapshot is not None:
         place = to_place(snapshot.lines, params.position, session.client.can.encoding)
         insertion = Insertion(snapshot, place, place)
-    reply = await session.completions.answer(CompletionRequest(insertion, arrived, invoked, unsure=False))
+    reply = await session.completions.answer(CompletionRequest(insertion, arrived, invoked, explicit=False))
     if reply.answer.reason in OVERTAKEN:  # the client keeps what it shows
         return None
     return _list([] if insertion is None else _items(insertion, reply.answer.candidates, session.client.can.encoding))

@@ -23,13 +23,13 @@ async def inline_completion(
     snapshot = session.workspace.documents.get(params.text_document.uri)
     insertion = None if snapshot is None else _insertion(snapshot, params, session.client.can.encoding)
     if snapshot is None or insertion is None:
-        await session.completions.answer(CompletionRequest(None, arrived, invoked, unsure=invoked))
+        await session.completions.answer(CompletionRequest(None, arrived, invoked, explicit=invoked))
         return types.InlineCompletionList(items=[])
     told = session.late_answers.was_told(insertion)
     invoked = invoked or bool(told)
     listener = session.late_answers.listener(insertion, params.position, invoked=invoked)
     reply = await session.completions.answer(
-        CompletionRequest(insertion, arrived, invoked, unsure=invoked, told=told is not None, on_late=listener)
+        CompletionRequest(insertion, arrived, invoked, explicit=invoked, told=told is not None, on_late=listener)
     )
     if reply.answer.reason in OVERTAKEN:  # the client keeps what it shows
         return None

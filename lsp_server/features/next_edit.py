@@ -123,7 +123,7 @@ def _asks_model(session: Session) -> bool:
 
 def _by_model(session: Session, snapshot: Snapshot, errors: Sequence[ReportedError]) -> ByModel:
     workspace, late = session.workspace, session.client.can.takes_late_next_edits
-    budget = workspace.settings.rewrite_budget_ms / 1000
+    budget = workspace.settings.budget_for(explicit=True) / 1000
     longest = max(budget, LONGEST_SECONDS)
 
     def tell() -> None:

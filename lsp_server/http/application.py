@@ -67,7 +67,7 @@ class Answering(Protocol):
         """The name of the model that answers, or is being loaded."""
 
     async def complete(self, question: Question, arrived: float) -> Reply:
-        """Return candidates, or the reason why there are none, within the budget from `arrived` (`deadline.now`)."""
+        """Return candidates, or the reason why there are none, by the deadline, which counts from `arrived`."""
 
 
 def application(

@@ -70,7 +70,7 @@ class Completer:
             await self.engine.start(choice)
 
     async def complete(self, question: Question, arrived: float) -> Reply:
-        """Return candidates, or the reason why there are none, within the budget from `arrived` (`deadline.now`).
+        """Return candidates, or the reason why there are none, by the deadline, which counts from `arrived`.
 
         A question for no candidates has the engine read its pieces ahead of those that follow.
         """
@@ -125,7 +125,7 @@ class Completer:
                 if self.settings.next_edits:
                     new = await told.next_region()
                 if new is None and question.candidates:
-                    soon = min(due, arrived + self.settings.budget_ms / 1000)
+                    soon = min(due, arrived + self.settings.budget_for(explicit=True) / 1000)
                     texts, answer = await self._candidates(question, snapshot, soon)
                     new = with_candidate(question, texts[0]) if texts else None
                 if new is None and self.settings.next_edits and self.settings.next_edit_model:
@@ -156,7 +156,7 @@ class Completer:
             return Answer(reason=Reason.DEADLINE)
         try:
             request = _request(question, snapshot, self.settings, project, self.engine.status.window)
-            answer = await self._ask(f"http:{hash(request)}", request, due)
+            answer = await self._ask(f"http:{hash((request, request.explicit))}", request, due)
         finally:
             self._slots.release()
         return self._next_turn(request, answer) if question.sampled else answer
@@ -200,8 +200,11 @@ class Completer:
 
 
 def due_of(question: Question, settings: ServerSettings, arrived: float) -> float:
-    """Return when the reply is due (`deadline.now`). Next edits of the model may take longer."""
-    budget_ms = settings.budget_ms if question.budget_ms is None else question.budget_ms
+    """Return when the reply is due (`deadline.now`): after the client's own time limit, or the explicit budget.
+
+    Next edits of the model may take longer than that budget.
+    """
+    budget_ms = settings.budget_for(explicit=True) if question.budget_ms is None else question.budget_ms
     if question.budget_ms is None and question.region is not None and settings.next_edit_model:
         budget_ms = max(budget_ms, MODEL_MS)
     return arrived + min(max(0.0, budget_ms), MOST_BUDGET_MS) / 1000
@@ -212,7 +215,7 @@ def _request(
 ) -> InfillRequest:
     wanted = min(max(question.candidates, settings.candidates), MOST_CANDIDATES)
     path = "" if question.path.startswith(("/", "file:")) else question.path
-    return build_request(
+    request = build_request(
         snapshot,
         _place_after(question.before, snapshot.lines),
         replace(settings, candidates=wanted),
@@ -220,6 +223,7 @@ def _request(
         window=window,
         path=path,
     )
+    return replace(request, explicit=question.budget_ms is None or question.budget_ms > settings.budget_ms)
 
 
 def _place_after(before: str, lines: Sequence[str]) -> Place:

@@ -108,7 +108,7 @@ class Replicas:
         return self.status.model
 
     async def complete(self, question: Question, arrived: float) -> Reply:
-        """Return candidates, or the reason why there are none, within the budget from `arrived` (`deadline.now`).
+        """Return candidates, or the reason why there are none, by the deadline, which counts from `arrived`.
 
         A question is asked again if its replica has died or is loading, as long as there is time.
         """

@@ -52,13 +52,14 @@ class EngineChoice:
     device: str = "auto"
     precision: Precision = Precision.AUTO
     key_variable: str = KEY_VARIABLE  # environment variable that holds the key for a remote engine
-    usual_budget_ms: int = 150  # decides which default model this machine gets; set for the default only
+    usual_budget_ms: int = 150  # while typing; decides which default model this machine gets; set for the default only
 
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
     """All user settings. Everything except `engine` applies from the next request.
 
+    `budget_ms` is the time for an answer while the user types, `explicit_budget_ms` for one that they asked for.
     `languages` maps LSP language identifiers to yes or no; "*" covers the rest. `further_excludes` are patterns in
     .gitignore syntax, matched against paths inside the workspace. `eagerness` says how sure a best candidate must be to
     appear unasked; `show_threshold`, the lowest such confidence from 0 to 1, takes its place unless it is None.
@@ -71,7 +72,7 @@ class ServerSettings:
     enable: bool = True
     languages: Mapping[str, bool] = field(default_factory=lambda: {"*": True})
     budget_ms: int = 150
-    rewrite_budget_ms: int = 600
+    explicit_budget_ms: int = 600
     candidates: int = 4
     eagerness: Eagerness = Eagerness.BALANCED
     show_threshold: float | None = None
@@ -82,6 +83,10 @@ class ServerSettings:
     late_answers: bool = True
     completion_fallback: Fallback = Fallback.AUTO
     engine: EngineChoice = field(default_factory=EngineChoice)
+
+    def budget_for(self, *, explicit: bool) -> int:
+        """Return the milliseconds for an answer. An explicit request never gets less than a keystroke."""
+        return max(self.budget_ms, self.explicit_budget_ms) if explicit else self.budget_ms
 
     @property
     def show_from(self) -> float | Eagerness:
@@ -198,7 +203,7 @@ SETTINGS: Mapping[str, Setting] = {
         adapt=_languages,
     ),
     "budgetMs": _between("budget_ms", "of milliseconds ", LEAST_BUDGET_MS, MOST_BUDGET_MS),
-    "rewriteBudgetMs": _between("rewrite_budget_ms", "of milliseconds ", LEAST_BUDGET_MS, MOST_BUDGET_MS),
+    "explicitBudgetMs": _between("explicit_budget_ms", "of milliseconds ", LEAST_BUDGET_MS, MOST_BUDGET_MS),
     "candidates": _between("candidates", "", 1, MOST_CANDIDATES),
     "eagerness": Setting("eagerness", _named(Eagerness), Eagerness),
     "showThreshold": Setting(

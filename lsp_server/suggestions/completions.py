@@ -51,14 +51,15 @@ class CompletionRequest:
     """What a client asks for.
 
     `insertion` is in the current document; None if the document is not open. `arrived` is when the message arrived, in
-    seconds of `deadline.now`. `invoked`: the user asked explicitly, so a slow request is shown in the status. `unsure`:
-    also low-confidence candidates. `told`: the client was told to ask again. `least` is the number of candidates.
+    seconds of `deadline.now`. `invoked`: the user may have asked explicitly, so a slow request is shown in the status.
+    `explicit`: they did, so the answer has more time, and low-confidence candidates are shown. `told`: the client was
+    told to ask again. `least` is the number of candidates.
     """
 
     insertion: Insertion | None
     arrived: float
     invoked: bool
-    unsure: bool
+    explicit: bool
     told: bool = False
     least: int = 0
     on_preview: OnPreview | None = None
@@ -98,7 +99,7 @@ class Completions:
         self.counters.answered(answer.reason, elapsed_ms)
         if insertion is not None and answer.candidates:
             texts = [insertion.lead + candidate.text for candidate in answer.candidates]
-            self.requests.suggestions.shown(*insertion.where, texts, unsure=asked.unsure, late=asked.told)
+            self.requests.suggestions.shown(*insertion.where, texts, unsure=asked.explicit, late=asked.told)
         return Reply(answer, elapsed_ms)
 
     async def _answer(self, asked: CompletionRequest, insertion: Insertion | None) -> Answer:
@@ -111,15 +112,15 @@ class Completions:
             return Answer(reason=reason)
         self.prefetch.requested(snapshot)
         edited, place = insertion.applied()
-        request = requests.completion(edited, place, asked.least)
-        due = asked.arrived + workspace.settings.budget_ms / 1000
+        request = replace(requests.completion(edited, place, asked.least), explicit=asked.explicit)
+        due = asked.arrived + workspace.settings.budget_for(explicit=asked.explicit) / 1000
         listeners = (asked.on_preview, asked.on_late)
-        answer = await answer_by(requests.engine, snapshot.uri, request, due, *listeners, unsure=asked.unsure)
+        answer = await answer_by(requests.engine, snapshot.uri, request, due, *listeners, unsure=asked.explicit)
         if not workspace.documents.is_newest(snapshot):
             return Answer(reason=Reason.SUPERSEDED)
         if not asked.invoked:
             answer = requests.suggestions.dismissals.without_typed_past(*insertion.where, insertion.lead, answer)
-        answer = worth_showing(answer, unsure=asked.unsure)
+        answer = worth_showing(answer, unsure=asked.explicit)
         shown_on = insertion.is_plain and answer.reason not in OVERTAKEN
         rest = requests.suggestions.rest(snapshot, place) if shown_on else ""
         return kept_first(answer, rest) if rest else answer

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def window() -> AsyncIterator[Editor]:
-    async with editor(VSCODE, options={"budgetMs": 5000, "rewriteBudgetMs": REWRITE_MS}) as made:
+    async with editor(VSCODE, options={"budgetMs": 5000, "explicitBudgetMs": REWRITE_MS}) as made:
         async with asyncio.timeout(LOADING_SECONDS):
             while not any(status.state == "ready" for status in made.statuses[-1:]):
                 await asyncio.sleep(0.1)

@@ -22,7 +22,8 @@ const REASONS: Record<string, readonly [words: string, sentence: string]> = {
     ],
     deadline: [
         'out of time',
-        'The time in `infill.budgetMs` ran out before a candidate was finished. A larger value gives the model more time.',
+        'Time ran out before a candidate was finished. *Infill: Trigger* and larger values of `infill.budgetMs` (while typing) ' +
+            'and `infill.explicitBudgetMs` (when you ask) give the model more.',
     ],
     deletion: ['after a deletion', 'Nothing is suggested right after a deletion. *Infill: Trigger* asks anyway.'],
     undo: ['after an undo', 'Nothing is suggested right after undo or redo. *Infill: Trigger* asks anyway.'],

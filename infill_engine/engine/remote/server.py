@@ -91,8 +91,8 @@ class Server:
         if self._timeouts < MOST_TIMEOUTS:
             return Reply()
         return self._back_off(
-            f"{self.address.place} has not answered in time {MOST_TIMEOUTS} times in a row. Raise the setting "
-            "budgetMs, or choose a smaller model or a nearer server.",
+            f"{self.address.place} has not answered in time {MOST_TIMEOUTS} times in a row. Raise the settings "
+            "budgetMs and explicitBudgetMs, or choose a smaller model or a nearer server.",
             0.0,
             MOST_TIMEOUT_BACKOFF_SECONDS,
         )

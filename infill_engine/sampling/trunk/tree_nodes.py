@@ -64,7 +64,7 @@ class TextPiece:
 
 @dataclass(frozen=True, slots=True)
 class TreeStep:
-    """The likeliest texts of a search after a pass, each as its pieces from the first token on."""
+    """The finished texts of a search after a pass, then the likeliest others, each as its pieces from the first on."""
 
     number: int
     texts: tuple[tuple[TextPiece, ...], ...]

@@ -111,7 +111,8 @@ class TreeSearch:
                 break
             self._pass(rows, blocks)
             passes += 1
-            yield PassState(self.model, TreeStep(passes, tuple(map(_shown, self.tree.likeliest(SHOWN_TEXTS)))))
+            texts = (*map(_whole, self.tree.texts()), *map(_shown, self.tree.likeliest(SHOWN_TEXTS)))
+            yield PassState(self.model, TreeStep(passes, texts[:SHOWN_TEXTS]))
         return passes
 
     def _size(self, worthwhile: Sequence[int], time_ms: float) -> Form:
@@ -285,3 +286,8 @@ def _shown(nodes: Sequence[Node]) -> tuple[TextPiece, ...]:
     return tuple(
         TextPiece(node.text, node.logprob, node.seen, node.assumed_logprob if node.denoised else None) for node in nodes
     )
+
+
+def _whole(one: Finished) -> tuple[TextPiece, ...]:
+    """Return a finished text and its end, which is no further text."""
+    return TextPiece(one.text, sum(one.logprobs), seen=True), TextPiece(one.text, one.logprob, seen=True)

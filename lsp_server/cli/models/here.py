@@ -27,7 +27,7 @@ NO_SIZES = TrunkConfig(1)
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """The sizes of the default model's architecture, bytes of free memory, the budget, and the prepared models."""
+    """The sizes of the default model's architecture, bytes of free memory, the time while typing, prepared models."""
 
     sizes: list[Expected]
     free: int
@@ -74,7 +74,7 @@ def tell(here: Here, console: Console) -> None:
     line(Text("on this machine", "bold").append(f"  {here.free / 1e9:.1f} GB of memory are free", "default"))
     for each in here.sizes:
         fits = "fits" if each.memory <= here.free else "too large"
-        passes = f"; {here.budget_ms / each.pass_ms:.1f} passes of {ROWS} tokens in {here.budget_ms} ms"
+        passes = f"; {here.budget_ms / each.pass_ms:.1f} passes of {ROWS} tokens in {here.budget_ms} ms of typing"
         line(f"  {each.name}: {each.memory / 1e9:.1f} GB, {fits}{passes if each.pass_ms else ''}")
     line("  Estimated from the default model's pass and from bytes. Give a GGUF file or a folder as the model.")
     for kept in here.prepared:

@@ -28,7 +28,7 @@ vim.lsp.buf.code_action()
 
 @pytest.fixture
 def nvim(start: Start) -> Iterator[Editor]:
-    with start({"settings": {"rewriteBudgetMs": 20_000}}, SCRIPT) as started:
+    with start({"settings": {"explicitBudgetMs": 20_000}}, SCRIPT) as started:
         yield started
 
 

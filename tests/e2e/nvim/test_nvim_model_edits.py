@@ -39,7 +39,7 @@ QUIET = 3.0  # seconds
 @pytest.fixture(scope="module")
 def nvim(neovim: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
     """One editor for all tests, because its engine prepares the weights first."""
-    with editor(tmp_path_factory.mktemp("nvim"), {"settings": {"rewriteBudgetMs": MINUTE}}) as started:
+    with editor(tmp_path_factory.mktemp("nvim"), {"settings": {"explicitBudgetMs": MINUTE}}) as started:
         started.open("│", "first.py")
         started.ready()
         started.fresh()

@@ -65,7 +65,7 @@ Drawn = list[list[Any]]
 
 @pytest.fixture
 def nvim(start: Start) -> Iterator[Editor]:
-    with start({"cmd": SERVER, "settings": {"rewriteBudgetMs": 5000}}) as started:
+    with start({"cmd": SERVER, "settings": {"explicitBudgetMs": 5000}}) as started:
         started.open(TEXT)
         started.ready()
         yield started
@@ -215,7 +215,7 @@ def test_an_edit_of_another_file_is_followed_at_the_cursor(nvim: Editor, tmp_pat
 
 
 def test_what_is_found_late_is_shown(start: Start) -> None:
-    with start({"cmd": SERVER, "settings": {"rewriteBudgetMs": 50}}) as nvim:
+    with start({"cmd": SERVER, "settings": {"explicitBudgetMs": 50}}) as nvim:
         nvim.open(TEXT)
         nvim.ready()
         nvim.lua(TOLD)
@@ -227,7 +227,7 @@ def test_what_is_found_late_is_shown(start: Start) -> None:
 
 @pytest.mark.parametrize("keys", ["x", "u", ":enew!<CR>"])
 def test_what_is_found_late_is_not_shown_once_something_has_changed(start: Start, keys: str) -> None:
-    with start({"cmd": SERVER, "settings": {"rewriteBudgetMs": 50}}) as nvim:
+    with start({"cmd": SERVER, "settings": {"explicitBudgetMs": 50}}) as nvim:
         nvim.open(TEXT)
         nvim.ready()
         nvim.lua(TOLD)

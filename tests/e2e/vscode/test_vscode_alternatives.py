@@ -19,7 +19,7 @@ ROW = ".action-widget .monaco-list-row.action .title"
 @pytest.fixture
 def code_rewriting(code: Workbench, scratch: Path) -> Iterator[Workbench]:
     """The workbench with a model that knows other conditions."""
-    code.configure(model=scripted(scratch, "alternatives", rules=RULES), rewriteBudgetMs=20_000)
+    code.configure(model=scripted(scratch, "alternatives", rules=RULES), explicitBudgetMs=20_000)
     code.wait_for_model("alternatives.json")
     yield code
     code.press("Escape")

@@ -55,7 +55,9 @@ def budget(clock: Clock, ms: float, known_ms: float | None = None) -> Budget:
 )
 def test_a_piece_starts_only_if_it_ends_in_time(budget_ms: float, known_ms: float, expected: int) -> None:
     clock = Clock()
-    assert budget(clock, budget_ms, known_ms).run(pieces(clock, 20, 20, 20)) == expected
+    mine = budget(clock, budget_ms, known_ms)
+    assert mine.run(pieces(clock, 20, 20, 20)) == expected
+    assert mine.refused is (expected < 3)
     assert clock.now * 1000 <= max(0, budget_ms - 10)
 
 
@@ -107,7 +109,9 @@ def test_a_job_receives_the_first_piece_that_fits(ms: float, chosen: int | None)
     def job() -> Job[int | None]:
         return (yield Choice(Work(Phase.PASS, 8, then_ms) for then_ms in (100.0, 0.0)))
 
-    assert budget(Clock(), ms, known_ms=20).run(job()) == chosen
+    mine = budget(Clock(), ms, known_ms=20)
+    assert mine.run(job()) == chosen
+    assert mine.refused is (chosen != 0)
     assert budget(Clock(), ms, known_ms=20).run(leaving(job(), 0.0)) == chosen
 
 

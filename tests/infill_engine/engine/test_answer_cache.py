@@ -106,3 +106,15 @@ def test_the_newest_answer_is_typed_through_first() -> None:
     found = cache.get(InfillRequest("x = al", "\n"), SEEN)
     assert found is not None
     assert [candidate.text for candidate in found.candidates] == ["batross"]
+
+
+@pytest.mark.parametrize("prefix", ["x = ", "x = al"])
+def test_an_explicit_request_gets_nothing_that_was_cut_short(prefix: str) -> None:
+    cache, cut_short = AnswerCache(8), replace(ANSWER, cut_short=True)
+    cache.put(ANSWERED, cut_short)
+    asked = InfillRequest(prefix, "\n")
+    assert cache.get(replace(asked, explicit=True), SEEN) is None
+    assert cache.get(asked, SEEN) is not None
+    assert cache.get(replace(asked, explicit=True), SEEN) is None  # nor after the rest was kept
+    cache.put(asked, ANSWER)
+    assert cache.get(replace(asked, explicit=True), SEEN) is not None

@@ -79,6 +79,17 @@ def test_an_equal_request_is_answered_from_memory(tmp_path: Path) -> None:
     assert (first.cached, again.cached) == (False, True)
 
 
+def test_an_explicit_request_goes_on_where_the_time_of_a_keystroke_ended(tmp_path: Path) -> None:
+    engine = scripted(tmp_path, rules=RULES, steps=4, step_ms=30)
+    typed = engine.answer(InfillRequest("x = ", "\n"), Deadline.after_ms(90))
+    assert typed.cut_short
+    asked = engine.answer(InfillRequest("x = ", "\n", explicit=True), soon())
+    assert (asked.cached, asked.cut_short) == (False, False)
+    assert asked.candidates[0].steps > max((each.steps for each in typed.candidates), default=0)
+    for explicit in (False, True):
+        assert engine.answer(InfillRequest("x = ", "\n", explicit=explicit), soon()).cached
+
+
 def test_an_answer_that_time_cut_short_is_not_kept(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = exact_engine(model_folder)
     request = InfillRequest("x = ", "\n", drafts=(Draft("alpha(1)", 12),), candidates=40)

@@ -43,6 +43,11 @@ def test_silence_has_its_reason_and_needs_no_model(folder: Path, place: str, rea
     assert (answer["candidates"], answer["reason"], answer["device"]) == ([], reason, None)
 
 
+def test_it_is_an_explicit_request(folder: Path) -> None:
+    done = run_here("complete", "app.py:2:5", "--json", folder=folder)
+    assert json.loads(done.stdout)["budget_ms"] == 600
+
+
 def test_fewer_candidates(folder: Path) -> None:
     done = run_here("complete", "app.py:2:5", "--candidates", "2", "--budget-ms", "5000", "--json", folder=folder)
     assert [item["text"] for item in json.loads(done.stdout)["candidates"]] == ["alpha(1)", "beta(2)"]

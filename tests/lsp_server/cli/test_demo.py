@@ -36,6 +36,11 @@ def test_a_place_of_ones_own(tmp_path: Path) -> None:
     assert "The author wrote" not in done.stdout
 
 
+def test_it_is_an_explicit_request(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text("first = 1\nsecond = \n", encoding="utf-8")
+    assert " ms of 600 ms (" in run_here("demo", "own.py:2:10", folder=tmp_path).stdout
+
+
 def test_places_that_are_none(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("KEY=\n", encoding="utf-8")
     done = run_here("demo", ".env:1:5", folder=tmp_path)

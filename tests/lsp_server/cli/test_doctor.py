@@ -8,14 +8,17 @@ import pytest
 from command_line import infill_ls, run_here
 from msgspec.structs import replace
 
+from infill_engine.models.registry import TRUNK, folder_of
 from infill_engine.serving.protocol import State, Status
 from infill_engine.text.languages import language
 from infill_engine.text.languages.record import Grammar
 from lsp_server.__main__ import main
 from lsp_server.cli import doctor
 from lsp_server.cli.doctor import Trial, Verdict
+from lsp_server.cli.speed import Speed, measure_speed
 from lsp_server.settings.schema import EngineChoice
 
+FOLDER = folder_of(TRUNK)
 NAMES = ["python", "grammars", "engine", "completion"]
 BUDGET = ("--budget-ms", "5000")
 
@@ -138,6 +141,32 @@ def test_how_the_model_computes_is_told() -> None:
     status = Status(State.READY, "int8; too slow here for 150 ms", model="default", device="cpu")
     check = doctor.check_engine(Trial(ready_seconds=2.0, status=status))
     assert check.detail == "default on cpu, ready 2.0 s after it was started; int8; too slow here for 150 ms"
+
+
+def test_the_budgets_of_the_settings_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INFILL_STATE_DIR", str(tmp_path))
+    (tmp_path / "settings.json").write_text('{"budgetMs": 300}', encoding="utf-8")
+    assert "300 ms while typing, 600 ms for explicit requests" in doctor.check_settings().detail
+
+
+@pytest.mark.parametrize(("typing", "verdict"), [(1.0, Verdict.OK), (0.0, Verdict.WARN)])
+def test_the_speed_in_words(typing: float, verdict: Verdict) -> None:
+    check = doctor.check_speed(Speed(31.4, (150, 600), (typing, 12.0)))
+    assert check.status is verdict
+    assert bool(check.remedy) is (verdict is Verdict.WARN)
+    assert check.detail.startswith("One pass over 8 rows takes 31 ms. In 5 rehearsed answers, the model usually made ")
+    assert f"{typing:g} pass" in check.detail
+    assert "in the 150 ms while typing, and 12 passes in the 600 ms of an explicit request." in check.detail
+
+
+@pytest.mark.skipif(
+    FOLDER is None or not (FOLDER / "model.safetensors.index.json").is_file(),
+    reason="THE WEIGHTS OF THE DEFAULT MODEL ARE MISSING, so its speed was not measured",
+)
+def test_the_speed_of_the_default_model() -> None:
+    speed = measure_speed(EngineChoice(), (3000, 6000))
+    assert speed.pass_ms > 0
+    assert 1 <= speed.passes[0] <= speed.passes[1] + 1
 
 
 @pytest.mark.parametrize(("device", "warned"), [("auto", True), ("cpu", False)])

@@ -42,14 +42,16 @@ class Counting(ToyEngine):
             raise RuntimeError("the user's code")
         if request.prefix == "project text":
             return Answer((Candidate(" ".join(self.texts) or "none", 0.5),))
-        return Answer((Candidate(f"{request.prefix} {self.calls}", 0.5),), final=request.prefix != "cut")
+        text = f"{request.prefix} {self.calls}"
+        cut_short = request.prefix == "short" and not request.explicit
+        return Answer((Candidate(text, 0.5),), final=request.prefix != "cut", cut_short=cut_short)
 
 serve(lambda progress: Counting())
 """
 
 
-def ask_for(prefix: str) -> InfillRequest:
-    return InfillRequest(prefix, "")
+def ask_for(prefix: str, *, explicit: bool = False) -> InfillRequest:
+    return InfillRequest(prefix, "", explicit=explicit)
 
 
 def due() -> float:
@@ -98,6 +100,32 @@ async def test_what_another_try_would_better_is_tried_again() -> None:
     async with counting() as (client, _):
         assert said(await client.ask("d", ask_for("cut"), due())) == "cut 1"
         assert said(await client.ask("d", ask_for("cut"), due())) == "cut 2"
+
+
+async def test_an_explicit_request_is_computed_again_where_a_keystrokes_answer_was_cut_short() -> None:
+    async with counting() as (client, _):
+        for prefix, again in (("short", "short 2"), ("a", "a 3")):
+            first = said(await client.ask("d", ask_for(prefix), due()))
+            assert said(await client.ask("d", ask_for(prefix), due())) == first
+            asked = said(await client.ask("d", ask_for(prefix, explicit=True), due()))
+            assert asked == again
+            assert said(await client.ask("d", ask_for(prefix), due())) == asked
+
+
+async def test_an_explicit_request_does_not_wait_for_one_with_less_time() -> None:
+    async with counting() as (client, _):
+        typed = asyncio.ensure_future(client.ask("d", ask_for("slow"), time.monotonic() + 0.5))
+        await asyncio.sleep(0.02)
+        before = client.requests.newest("d")
+        asked = asyncio.ensure_future(client.ask("d", ask_for("slow", explicit=True), due()))
+        assert said(await typed) is Reason.SUPERSEDED
+        assert client.requests.newest("d").due > before.due + 1
+        # A keystroke's request may join the explicit one. Its deadline says nothing about the engine.
+        assert said(await client.ask("d", ask_for("slow"), time.monotonic() + 0.02)) is Reason.DEADLINE
+        assert not client.worker.overdue
+        assert not asked.done()
+        client.forget("d")
+        assert said(await asked) is Reason.SUPERSEDED
 
 
 async def test_a_newer_request_supersedes_within_its_document_alone() -> None:

@@ -158,7 +158,8 @@ async def test_the_status_on_request(vscode: Editor) -> None:
     status = await vscode.status()
     assert (status.state, status.lastReason) == ("ready", None)
     assert psutil.Process(status.workerPid).ppid() == vscode.client._server.pid
-    assert (status.budgetMs, status.candidates, status.enabled, status.device) == (5000, 4, True, "cpu")
+    assert (status.budgetMs, status.explicitBudgetMs) == (5000, 5000)
+    assert (status.candidates, status.enabled, status.device) == (4, True, "cpu")
     assert status.lastElapsedMs > 0
     assert status.levels.quiet.showFrom > status.levels.balanced.showFrom > status.levels.eager.showFrom
     vscode.configure({"eagerness": "eager"})

@@ -92,3 +92,17 @@ async def test_a_request_is_built_again_only_if_something_has_changed() -> None:
     assert session.requests.completion(changed, (0, 4)).prefix == "y = "
     session.workspace.documents.open("file:///w/b.py", "python", "y = helper(1)\n")
     assert [draft.text for draft in session.requests.completion(changed, (0, 4)).drafts] == ["helper(1)"]
+
+
+@pytest.mark.parametrize(("kind", "budget_ms"), [(AUTOMATIC, 150), (INVOKED, 600)])
+async def test_what_the_user_asked_for_has_more_time(kind: types.InlineCompletionTriggerKind, budget_ms: float) -> None:
+    session, seen = session_that_answers(GOOD), []
+
+    async def ask(_document: str, request: InfillRequest, due: float, *_listeners: object) -> Answer:
+        seen.append((request.explicit, 1000 * (due - began)))
+        return GOOD
+
+    session.engine.ask = ask
+    began = now()
+    await texts(session, kind)
+    assert seen == [(kind is INVOKED, pytest.approx(budget_ms, abs=100))]

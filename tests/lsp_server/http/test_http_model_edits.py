@@ -1,5 +1,7 @@
 """When the model is asked for the next edit in a region: where nothing is necessary and nothing fits at the cursor."""
 
+from dataclasses import replace
+
 import pytest
 
 from infill_engine.budget.deadline import now
@@ -64,6 +66,8 @@ async def test_the_model(
         assert not engine.asked
 
 
-def test_the_model_gets_more_time() -> None:
+def test_a_question_without_a_limit_has_the_explicit_budget_and_the_model_more() -> None:
     plain = Question("", "")
+    assert due_of(plain, FROM_MODEL, 0) == 0.6  # as for an explicit request
+    assert due_of(replace(plain, budget_ms=90), FROM_MODEL, 0) == pytest.approx(0.09)
     assert due_of(question(), FROM_MODEL, 0) > due_of(plain, FROM_MODEL, 0) == due_of(question(), WITHOUT_MODEL, 0)

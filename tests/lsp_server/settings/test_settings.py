@@ -70,6 +70,7 @@ BAD = [
     ("budgetMs", True, "whole"),
     ("budgetMs", float("inf"), "whole"),
     ("budgetMs", float("nan"), "whole"),
+    ("explicitBudgetMs", 9, "from 10"),
     ("candidates", 0, "from 1 to 16"),
     ("candidates", -1, "from 1 to 16"),
     ("showThreshold", 1.01, "0 to 1"),
@@ -100,6 +101,21 @@ def test_a_bad_entry_is_named_and_replaced_by_its_default(key: str, value: objec
 
 def test_the_time_that_is_promised() -> None:
     assert (DEFAULTS.budget_ms, DEFAULTS.candidates) == (150, 4)
+
+
+@pytest.mark.parametrize(
+    ("user", "typing", "explicit"),
+    [
+        ({}, 150, 600),
+        ({"budgetMs": 400}, 400, 600),
+        ({"budgetMs": 900}, 900, 900),
+        ({"budgetMs": 900, "explicitBudgetMs": 50}, 900, 900),
+        ({"explicitBudgetMs": 2000}, 150, 2000),
+    ],
+)
+def test_an_explicit_request_never_has_less_time_than_a_keystroke(user: object, typing: int, explicit: int) -> None:
+    settings, _ = read_settings(user)
+    assert (settings.budget_for(explicit=False), settings.budget_for(explicit=True)) == (typing, explicit)
 
 
 @pytest.mark.parametrize("user", ["text", 5, ["enable"], True, {"infill": "text"}])

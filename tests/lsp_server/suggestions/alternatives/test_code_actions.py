@@ -48,7 +48,7 @@ def able(capabilities: dict[str, Any]) -> dict[str, Any]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module", params=[NEOVIM, VSCODE], ids=["utf-8", "utf-16"])
 async def running(request: pytest.FixtureRequest) -> AsyncIterator[Editor]:
-    async with editor(able(request.param), SCRIPT, options={"rewriteBudgetMs": 20_000}) as made:
+    async with editor(able(request.param), SCRIPT, options={"explicitBudgetMs": 20_000}) as made:
         await made.ready()
         yield made
 
@@ -261,7 +261,7 @@ async def test_a_long_document_is_asked_about_like_a_short_one(client: Editor) -
 
 
 async def test_a_client_that_can_do_little_gets_the_edit_at_once() -> None:
-    async with editor(BARE, SCRIPT, options={"rewriteBudgetMs": 20_000}) as bare:
+    async with editor(BARE, SCRIPT, options={"explicitBudgetMs": 20_000}) as bare:
         await bare.ready()
         uri = bare.open(FITS)
         action = (await ask(bare, uri, "size >= limit"))[0]
