@@ -1,6 +1,6 @@
 """Compares greedy text with blocks of masks and without: the same text, in how many passes, and how long it takes.
 
-    python -m bench.greedy --packages training/heldout --holes 60 --simulate 1:22.4 4:25.5 8:31 16:43 32:66
+    python -m bench.greedy --packages training/heldout --holes 60 --simulate costs.json
 
 Each hole is decoded twice, up to its end or to --tokens tokens. The first pass reads the end of the prompt, as after a
 keystroke. Each further one reads the last token and what the blocks of the pass before proposed after it. A pass
@@ -21,16 +21,17 @@ import numpy as np
 
 from bench.quality.problems.holes import draw_tasks
 from bench.quality.systems.product import ask
-from bench.quality.systems.simulated_time import SimulatedTime, add_simulate, times_of
+from bench.quality.systems.simulated_time import SimulatedTime, add_simulate, read_costs
 from bench.sources import read_packages
 from infill_engine.budget.deadline import now, since
 from infill_engine.budget.work import finished
+from infill_engine.errors import InfillError
 from infill_engine.models.model_loading import load_model
 from infill_engine.models.trunk.denoiser import Choice
 from infill_engine.models.trunk.model import BEFORE, WINDOW, ReadPrompt, TrunkModel
 from infill_engine.models.trunk.slots import NO_BLOCKS, Blocks
 
-BLOCKS = 3  # in a pass
+BLOCKS = 2  # in a pass: as many as its forms hold
 TYPED = 3  # tokens at the end of the prompt that the first pass reads
 LEAST_VERIFIED = log(0.1)  # of a proposal with all before it
 
@@ -97,10 +98,13 @@ def _worth_verifying(choices: Sequence[Choice]) -> Iterator[Choice]:
 def main() -> None:
     """Run the command line."""
     options = _parser().parse_args()
-    model = load_model("trunk")
+    try:
+        costs, model = read_costs(options.simulate), load_model("trunk")
+        time = SimulatedTime(costs, model) if costs and isinstance(model, TrunkModel) else None
+    except InfillError as fault:
+        sys.exit(str(fault))
     if not isinstance(model, TrunkModel) or model.denoiser is None:
         sys.exit("the default model has no denoiser here")
-    time = SimulatedTime(times_of(options.simulate)) if options.simulate else None
     tasks = draw_tasks(read_packages(options.packages), options.holes, options.seed)
     sums: dict[bool, list[float]] = {False: [0.0] * 4, True: [0.0] * 4}  # tokens, passes, real and simulated ms
     same = count = 0
@@ -112,8 +116,8 @@ def main() -> None:
             found = decode(model, prompt, options.tokens, blocks=blocks)
             model.forget_prompts()
             texts.append(found.tokens)
-            share = model.denoiser.mask_share
-            simulated = sum(time.pass_ms(rows + share * masks) for rows, masks, _ in found.passes) if time else 0.0
+            sizes = [model.size_of(rows, masks) for rows, masks, _ in found.passes]
+            simulated = sum(map(time.pass_ms, sizes)) if time else 0.0
             each = (len(found.tokens) + 1, len(found.passes), sum(ms for *_, ms in found.passes), simulated)
             sums[blocks] = [total + one for total, one in zip(sums[blocks], each, strict=True)]
         same, count = same + (texts[0] == texts[1]), count + 1
@@ -121,7 +125,7 @@ def main() -> None:
         name: {"tokens_a_pass": tokens / max(passes, 1), "ms": real / count, "simulated_ms": simulated / count}
         for name, (tokens, passes, real, simulated) in (("left to right", sums[False]), ("blocks", sums[True]))
     }
-    print(json.dumps(result | {"texts": count, "same": same}))
+    print(json.dumps(result | {"texts": count, "same": same, "simulated": str(costs or "")}))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -33,10 +33,9 @@ from bench.quality.systems.product import (
     drafts,
     nothing,
 )
-from bench.quality.systems.simulated_time import SimulatedCosts, add_simulate, simulate
+from bench.quality.systems.simulated_time import add_simulate, read_costs, simulate
 from bench.sources import read_packages
 from infill_engine.budget.deadline import Clock, now
-from infill_engine.budget.work import Costs
 from infill_engine.diagnostics.benchmark.problems.execution import passes
 from infill_engine.engine.engine_loading import load_engine
 from infill_engine.errors import InfillError, InputError
@@ -78,11 +77,11 @@ def systems_of(options: argparse.Namespace) -> tuple[dict[str, System], Observed
     unknown = set(options.systems) - set(SYSTEMS)
     if unknown:
         raise InputError(f"unknown systems {', '.join(sorted(unknown))}; there are {', '.join(SYSTEMS)}")
-    settings = EngineSettings(budget_ms=options.budget_ms)
+    settings, costs = EngineSettings(budget_ms=options.budget_ms), read_costs(options.simulate)
     engine = ObservedEngine.of(load_engine(options.model, device=options.device, settings=settings))
     if options.left_to_right and isinstance(engine.proposer, TreeSampler):
         engine.proposer.model.denoises = False
-    clock = simulate(engine, options.simulate) if options.simulate else now
+    clock = simulate(engine, costs) if costs else now
     product = EngineSystem(
         engine, options.budget_ms, cold=options.cold, clock=clock, typed=options.typed, pause_ms=options.pause_ms
     )
@@ -130,7 +129,7 @@ def settings_of(options: argparse.Namespace, engine: ObservedEngine) -> dict[str
         "profile": engine.profile,
         "candidates": options.candidates,
         "budget_ms": options.budget_ms,
-        "simulated": options.simulate,
+        "simulated": str(read_costs(options.simulate) or ""),
         "typed": options.typed,
         "pause_ms": options.pause_ms,
         "left_to_right": options.left_to_right,
@@ -152,8 +151,7 @@ def _drawn(options: argparse.Namespace) -> list[Task]:
 def _beams(engine: ObservedEngine, options: argparse.Namespace, clock: Clock) -> System:
     if not isinstance(engine.proposer, TreeSampler):
         raise InputError("only the trunk is decoded left to right beside the product")
-    costs = SimulatedCosts(engine.proposer.costs.phases) if options.simulate else Costs()
-    return BeamSystem(engine.proposer.model, options.budget_ms, clock=clock, costs=costs)
+    return BeamSystem(engine.proposer.model, options.budget_ms, clock=clock)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -11,6 +11,7 @@ from bench.quality.reports.outcomes import ALL
 
 Summary = Mapping[str, Mapping[str, Mapping[str, Any]]]  # system -> kind -> figure -> value
 LABELS = {"copy": "copying alone", "drafts": "retrieved texts", "beams": "left to right", "engine": "infill-ls"}
+DOTS = "os^Dv"  # one system each, because lines may coincide
 
 
 def print_table(summary: Summary, candidates: int) -> None:
@@ -64,6 +65,27 @@ def draw_bars(axes: Any, groups: Mapping[str, Mapping[str, Mapping[str, Any]]], 
     axes.set_xticks(range(len(groups)), list(groups))
     axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
     axes.grid(axis="y", alpha=0.3)
+
+
+def draw_by_budget(by_budget: Mapping[float, Mapping[str, Mapping[str, Any]]], path: Path) -> None:
+    """Draw the share of right first answers by budget [ms], a line with intervals for each system."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 5), layout="constrained")
+    axes = figure.subplots()
+    for system, dot in zip(next(iter(by_budget.values())), DOTS, strict=False):
+        found = [systems[system] for systems in by_budget.values()]
+        values = [each["exact_match@1"] for each in found]
+        lows, highs = zip(*(each["exact_match@1_interval"] for each in found), strict=True)
+        line = axes.plot(list(by_budget), values, marker=dot, label=LABELS.get(system, system))
+        axes.fill_between(list(by_budget), lows, highs, color=line[0].get_color(), alpha=0.12, lw=0)
+    axes.set(xscale="log", xlabel="time for an answer, ms", ylabel="exactly right: first candidate", ylim=(0, None))
+    axes.set_xticks(list(by_budget), [f"{budget:g}" for budget in by_budget], minor=False)
+    axes.minorticks_off()
+    axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8)
+    save_figure(figure, path)
 
 
 def draw_reliability(bins: Sequence[Mapping[str, float]], error: float, path: Path) -> None:

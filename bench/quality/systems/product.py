@@ -13,6 +13,7 @@ import numpy as np
 
 from bench.quality.problems.holes import Task
 from infill_engine.budget.deadline import Clock, Deadline, now
+from infill_engine.budget.work import PassState
 from infill_engine.engine.answer_cache import AnswerCache
 from infill_engine.engine.engine import Engine
 from infill_engine.ranking.cleanup import clean, cleaned
@@ -146,9 +147,10 @@ class EngineSystem:
             self.engine.prefetch(replace(request, prefix=request.prefix[:line]), limit)
         self._type(request)
         started = self.clock()
-        answer = self.engine.answer(request, Deadline.after_ms(self.budget_ms, clock=self.clock))
+        passes: list[PassState] = []
+        answer = self.engine.answer(request, Deadline.after_ms(self.budget_ms, clock=self.clock), passes.append)
         elapsed_ms = 1000 * (self.clock() - started)
-        return self._reply(answer, request, question.hole, elapsed_ms)
+        return self._reply(answer, request, question.hole, elapsed_ms, len(passes))
 
     def _type(self, request: InfillRequest) -> None:
         """Ask at the places that the user came through by typing the end of the line so far."""
@@ -158,7 +160,7 @@ class EngineSystem:
             deque(self.engine.continue_search(earlier, Deadline.after_ms(self.pause_ms, clock=self.clock)), maxlen=0)
             self.engine.forget_answers()
 
-    def _reply(self, answer: Answer, request: InfillRequest, hole: Hole, elapsed_ms: float) -> Reply:
+    def _reply(self, answer: Answer, request: InfillRequest, hole: Hole, elapsed_ms: float, passes: int) -> Reply:
         candidates = answer.candidates
         return Reply(
             texts=tuple(candidate.text for candidate in candidates),
@@ -168,7 +170,11 @@ class EngineSystem:
             elapsed_ms=elapsed_ms,
             reason="" if answer.reason is None else answer.reason.value,
             proposals=_weighed(self.engine.proposals or [], replace(request, hole=hole)),
-            extra={"encode_ms": round(answer.encode_ms, 2), "denoise_ms": round(answer.denoise_ms, 2)},
+            extra={
+                "encode_ms": round(answer.encode_ms, 2),
+                "denoise_ms": round(answer.denoise_ms, 2),
+                "passes": passes,
+            },
         )
 
 

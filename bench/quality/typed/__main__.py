@@ -27,7 +27,7 @@ from bench.json_lines import write_lines
 from bench.quality.problems.holes import draw_tasks
 from bench.quality.reports.outcomes import ALL
 from bench.quality.systems.product import PRODUCT, ObservedEngine
-from bench.quality.systems.simulated_time import add_simulate, simulate
+from bench.quality.systems.simulated_time import RecordedCosts, add_simulate, read_costs, simulate
 from bench.quality.typed.charts import KINDS, draw, print_table
 from bench.quality.typed.figures import curve, groups_of, summarise
 from bench.quality.typed.retyping import Looks, Product, first_copy, look_everywhere, unwritten
@@ -42,6 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line. Return its exit status."""
     options = _parser().parse_args(sys.argv[1:] if arguments is None else arguments)
     try:
+        options.simulate = read_costs(options.simulate)
         tasks = draw_tasks(read_packages(options.packages), options.holes, options.seed, with_project=options.project)
         settings = EngineSettings(budget_ms=options.budget_ms)
         engine = ObservedEngine.of(load_engine(options.model, device=options.device, settings=settings))
@@ -74,7 +75,7 @@ def report(results: Sequence[Looks], product: Product, options: argparse.Namespa
         if kind != ALL
     }
     line = {"show_from": product.show_from, "profile": product.engine.profile, "systems": summary, "curves": curves} | {
-        name: str(value) if isinstance(value, Path) else value for name, value in vars(options).items()
+        name: str(value) if isinstance(value, Path | RecordedCosts) else value for name, value in vars(options).items()
     }
     if options.out:
         print(f"every look in {write_lines((asdict(result) for result in results), options.out)}")

@@ -30,21 +30,22 @@ def write_left_to_right(
     rules = rules_for(model.vocabulary, hole, first_line(request.suffix))
     tree = TokenTree(model.vocabulary, rules, partial_word.encode())
     reading = finished(model.read(model.prompt(before, request.suffix)))
-    began, size = now(), model.size_of(max(1, len(reading.waiting)))
+    clock = budget.deadline.clock
+    began, size = clock(), model.size_of(max(1, len(reading.waiting)))
     root = model.after(reading)
-    budget.costs.observe(Phase.PASS, size, since(began))
+    budget.costs.observe(Phase.PASS, size, 1000 * (clock() - began))
     learn_pass(tree, {ROOT: root})
     beam = _next(tree, {ROOT}, beams)
     for _ in range(MOST_DEPTH):
         work = Work(Phase.PASS, model.size_of(len(beam)))
         if not beam or not budget.allows(work) or len(beam) > reading.free_slots:
             break
-        began = now()
+        began = clock()
         nodes = [tree.nodes[number] for number in beam]
         parents = [[tree.nodes[one].slot for one in tree.path(number)[:-1]] for number in beam]
         found = model.run_pass(reading, [node.token for node in nodes], [node.depth for node in nodes], parents)
         learn_pass(tree, dict(zip(beam, found.after, strict=True)))
-        budget.costs.observe(Phase.PASS, work.size, since(began))
+        budget.costs.observe(Phase.PASS, work.size, 1000 * (clock() - began))
         beam = _next(tree, set(beam), beams)
     texts = [(one.text.decode(errors="replace"), one.logprob) for one in tree.texts()]
     return [(text[len(partial_word) :], logprob) for text, logprob in texts if text.startswith(partial_word)]
