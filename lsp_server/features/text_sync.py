@@ -50,6 +50,7 @@ def changed(
     for event in events:
         change = _change(before, event, session.client.can.encoding)
         after = documents.apply(uri, change)
+        session.requests.suggestions.deletions.edited(before, change)
         session.next_edits.edited(before, change, after, arrived)
         before = after
     snapshot = documents.settle(uri, document.version)
