@@ -102,13 +102,15 @@ class Draft:
 
     `copied` counts the characters left of the hole that are the same there; `analogous` counts those that match once
     names are exchanged. Each is 0 if the draft was not found by that kind of match. `share` is the draft's share of the
-    votes of all places that resemble the hole.
+    votes of all places that resemble the hole. `sure` is the probability that it is right whatever a model says: the
+    file or the project leaves no choice.
     """
 
     text: str
     copied: int = 0
     analogous: int = 0
     share: float = 1.0
+    sure: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ class Features:
     analogous: float  # 1 if it began as an analogy
     alike: float  # characters left of the hole that match the analogous place once names are exchanged
     share: float
+    sure: float  # its probability by the text around it alone; 0 if that does not tell
     agreement: float  # 1 if model and draft produced the same text
     tokens: float
     characters: float
@@ -105,6 +106,7 @@ def _features(
         analogous=float(analogous > 0),
         alike=math.log1p(analogous),
         share=math.log(max((draft.share for draft in drafts), default=1.0)),
+        sure=max((draft.sure for draft in drafts), default=0.0),
         agreement=float({Source.MODEL, Source.RETRIEVAL} <= sources),
         tokens=math.log(max(best.tokens, 1)),
         characters=math.log1p(len(best.text)),

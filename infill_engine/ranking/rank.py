@@ -101,7 +101,7 @@ def _scored(
 ) -> list[Scored]:
     """Return the distinct texts, most trustworthy first."""
     found = [
-        Scored(proposal, calibration.confidence(features), features.new_faults)
+        Scored(proposal, max(calibration.confidence(features), features.sure), features.new_faults)
         for proposal, features in evidence(proposals, request, hole)
     ]
     return sorted(

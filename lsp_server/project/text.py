@@ -6,7 +6,7 @@ in the background when it is opened, and again when the text is out of date. Unt
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -21,15 +21,18 @@ from lsp_server.project.files import MOST_LISTED, listed, read_source
 from lsp_server.protocol.uris import path_of, root_of
 
 OLD_SECONDS = 300.0
+MOST_PATHS = 5_000  # of the nearest files, which are remembered
 DOCUMENTS = 6  # documents whose project texts are kept
 
 
 @dataclass(slots=True)
 class _Read:
-    """The text that was read (empty during the first read) and when the read started or finished."""
+    """The text that was read (empty during the first read), when the read started or finished, and the paths of all
+    files around."""
 
     project_text: ProjectText
     since: float
+    paths: tuple[str, ...] = ()
 
 
 class ProjectTexts:
@@ -45,6 +48,11 @@ class ProjectTexts:
         known = self._known.get(path_of(uri))
         return ProjectText() if known is None else known.project_text
 
+    def paths(self, uri: str) -> tuple[str, ...]:
+        """Return the paths of the files around a document, nearest first, relative to its workspace folder."""
+        known = self._known.get(path_of(uri))
+        return () if known is None else known.paths
+
     def is_due(self, uri: str) -> bool:
         """Return whether `read` should be called."""
         known = self._known.get(path_of(uri))
@@ -57,28 +65,42 @@ class ProjectTexts:
     async def read(self, uri: str, language: str, roots: Iterable[str], excludes: tuple[str, ...]) -> None:
         """Read the files around a document. A document outside all workspace folders has no project text."""
         path = path_of(uri)
-        self._known[path] = _Read(self.around(uri), self._clock())
+        self._known[path] = _Read(self.around(uri), self._clock(), self.paths(uri))
         root = root_of(path, roots)
         if root is not None:
             async with self._one_at_a_time:
                 if path not in self._known:  # evicted while waiting, because more documents were opened than are kept
                     return
-                found = await asyncio.to_thread(read_around, Path(path), language, Path(root), excludes)
+                nearest = await asyncio.to_thread(paths_around, Path(path), Path(root))
+                found = await asyncio.to_thread(read_around, Path(path), language, Path(root), excludes, nearest)
                 await asyncio.to_thread(outline_of_other, found.text, language)  # caches what the search needs
             if path in self._known:
-                self._known[path] = _Read(found, self._clock())
+                paths = tuple(str(one) for one in nearest[:MOST_PATHS])
+                self._known[path] = _Read(found, self._clock(), paths)
 
 
-def read_around(document: Path, language: str, root: Path, excludes: tuple[str, ...]) -> ProjectText:
+def paths_around(document: Path, root: Path) -> list[PurePosixPath]:
+    """List the files under `root` other than `document`, nearest first."""
+    own = PurePosixPath(document.relative_to(root).as_posix())
+    paths = (path for path, _ in zip(listed(root), range(MOST_LISTED), strict=False))
+    return nearest_first(own, (path for path in paths if path != own))
+
+
+def read_around(
+    document: Path,
+    language: str,
+    root: Path,
+    excludes: tuple[str, ...],
+    nearest: Sequence[PurePosixPath] | None = None,
+) -> ProjectText:
     """Read the files under `root` nearest to `document`, excluding itself, in its `language` or one searched with it.
 
-    Folders that cannot be read contribute no text.
+    `nearest` are all files there, if they are known. Folders that cannot be read contribute no text.
     """
-    own = PurePosixPath(document.relative_to(root).as_posix())
-    paths = [path for path, _ in zip(listed(root), range(MOST_LISTED), strict=False)]
     alike = related(language)
-    nearest = nearest_first(own, (path for path in paths if path != own and language_of(path.name) in alike))
-    allowed = (path for path in nearest if not is_excluded((root / path).as_uri(), excludes, (str(root),)))
+    files = paths_around(document, root) if nearest is None else nearest
+    written = (path for path in files if language_of(path.name) in alike)
+    allowed = (path for path in written if not is_excluded((root / path).as_uri(), excludes, (str(root),)))
     read = ((str(path), read_source(root / path)) for path in allowed)
     return joined((path, text) for path, text in read if text is not None)
 

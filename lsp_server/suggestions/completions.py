@@ -119,7 +119,7 @@ class Completions:
         if not workspace.documents.is_newest(snapshot):
             return Answer(reason=Reason.SUPERSEDED)
         if not asked.invoked:
-            answer = unasked(requests.suggestions, *insertion.where, insertion.lead, answer)
+            answer = unasked(requests, *insertion.where, insertion.lead, answer)
         answer = worth_showing(answer, unsure=asked.unsure)
         shown_on = insertion.is_plain and answer.reason not in OVERTAKEN
         rest = requests.suggestions.rest(snapshot, place) if shown_on else ""

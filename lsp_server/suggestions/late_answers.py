@@ -72,7 +72,7 @@ class LateListener:
         """Tell the client, and return True, if an answer is worth showing in the place of what is shown."""
         requests, snapshot = self.answers.requests, self.insertion.snapshot
         if not self.invoked:
-            answer = unasked(requests.suggestions, *self.insertion.where, self.insertion.lead, answer)
+            answer = unasked(requests, *self.insertion.where, self.insertion.lead, answer)
         candidates = worth_showing(answer, unsure=self.invoked).candidates
         if self._shown is None or not candidates or not requests.workspace.documents.is_newest(snapshot):
             return False

@@ -221,6 +221,22 @@ class Embedded(Table, frozen=True):
     language: str = ""
 
 
+class Reference(Table, frozen=True, kw_only=True):
+    """A place where a name that the file declares is due, and the pattern of such declarations.
+
+    `at` matches the text up to the cursor; its group `part` is what is typed of the name. The first group of `names` is
+    the name. With `siblings`, only names beside the one whose value is being written are due: at its indentation, and
+    under the same parent. A name that is due `once` is left out if it stands between the same texts elsewhere.
+    `suffix` follows the name.
+    """
+
+    at: Pattern
+    names: Pattern
+    siblings: bool = False
+    once: bool = False
+    suffix: str = ""
+
+
 class Entry(Table, frozen=True, kw_only=True):
     """The facts about a language that are needed before a file is open. Equal if the LSP language identifiers are.
 
@@ -252,3 +268,4 @@ class Language(Entry, frozen=True, kw_only=True):
     syntax: Syntax
     code: Code
     embedded: tuple[Embedded, ...] = ()
+    references: tuple[Reference, ...] = ()

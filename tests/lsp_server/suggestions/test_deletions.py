@@ -1,14 +1,17 @@
 """What was deleted does not come back unasked. ⟦…⟧ is deleted key by key, then keys are typed and a text is offered."""
 
 import re
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from infill_engine.types import Answer, Candidate, Reason
-from lsp_server.documents.snapshots import Change, Documents
+from lsp_server.documents.snapshots import Change
 from lsp_server.protocol.positions import Place
 from lsp_server.suggestions.outcomes import SuggestionTracker
 from lsp_server.suggestions.unasked import unasked
+from lsp_server.suggestions.workspace import Workspace
 
 URI = "file:///a"
 PYTHON = "def area(w, h):\n    size = w * h\n⟦    return size⟧\n\nprint(area(1, 2))\n"
@@ -42,8 +45,9 @@ class Document:
     """A document in which keys are pressed."""
 
     def __init__(self, text: str) -> None:
-        self.documents, self.suggestions = Documents(), SuggestionTracker(lambda _name, _number: None)
-        self.text = text
+        workspace, self.suggestions = Workspace(), SuggestionTracker(lambda _name, _number: None)
+        self.requests: Any = SimpleNamespace(workspace=workspace, suggestions=self.suggestions)
+        self.documents, self.text = workspace.documents, text
         self.documents.open(URI, "python", text)
 
     def edit(self, start: int, end: int, new: str) -> None:
@@ -61,7 +65,7 @@ class Document:
     def shown(self, at: int, text: str) -> Answer:
         snapshot, place = self.documents.get(URI), place_of(self.text[:at])
         assert snapshot is not None
-        return unasked(self.suggestions, snapshot, place, place, "", Answer((Candidate(text, 0.9),)))
+        return unasked(self.requests, snapshot, place, place, "", Answer((Candidate(text, 0.9),)))
 
 
 def opened(marked: str) -> tuple[Document, int, int]:
