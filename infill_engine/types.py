@@ -173,7 +173,8 @@ class InfillRequest:
     confidence that the best candidate needs to be shown unasked. From a level of eagerness, the engine takes the
     model's own threshold. Only candidates that were shown can be typed through. `wider_context` is more of the text,
     left of the prefix and right of the suffix. Its n-grams are counted, and snippets of it may go into the prompt. It
-    does not count for equality. Equal requests share one answer.
+    does not count for equality. `indent` is a level of indentation as the editor or the project has it, "" if that is
+    not known. Equal requests share one answer.
     """
 
     prefix: str
@@ -190,6 +191,7 @@ class InfillRequest:
     replaced: tuple[str, ...] = ()
     history: tuple[PastEdit, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
+    indent: str = ""
 
     def middle(self, fills: Sequence[str]) -> str:
         """Return the text from the first hole to the last one, given the text of each hole."""

@@ -66,7 +66,13 @@ def evidence(proposals: Sequence[Proposal], request: InfillRequest, hole: Hole) 
 
 
 def _logprob(group: Sequence[Proposal]) -> float | None:
-    return max((proposal.logprob for proposal in group if proposal.logprob is not None), default=None)
+    """Return the log-probability of a text that may be written in several ways, such as with blanks or with a tab.
+
+    Equal values are of the same tokens: a retrieved text that the model has proposed, too.
+    """
+    ways = {proposal.logprob for proposal in group if proposal.logprob is not None}
+    most = max(ways, default=None)
+    return None if most is None else min(0.0, most + math.log(sum(math.exp(one - most) for one in ways)))
 
 
 def _shares(logprobs: Sequence[float | None]) -> list[float | None]:

@@ -67,6 +67,7 @@ def closed(session: Session, uri: str) -> None:
         session.requests.suggestions.left(uri)
         session.next_edits.closed(uri)
         session.workspace.project.forget(uri)
+        session.workspace.indents.pop(uri, None)
         session.late_answers.forget()
 
 

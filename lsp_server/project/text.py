@@ -7,15 +7,17 @@ in the background when it is opened, and again when the text is out of date. Unt
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from cachetools import LRUCache
 
 from infill_engine.context.drafts.renamed_match import outline_of_other
 from infill_engine.context.project_text import joined, nearest_first
+from infill_engine.text.indents import shown_in
 from infill_engine.text.languages import all_entries, language_of, related
 from infill_engine.types import ProjectText
+from lsp_server.project.editorconfig import indentation_of
 from lsp_server.project.excludes import is_excluded
 from lsp_server.project.files import MOST_LISTED, listed, read_source
 from lsp_server.protocol.uris import path_of, root_of
@@ -27,12 +29,13 @@ DOCUMENTS = 6  # documents whose project texts are kept
 
 @dataclass(slots=True)
 class _Read:
-    """The text that was read (empty during the first read), when the read started or finished, and the paths of all
-    files around."""
+    """The text that was read (empty during the first read), when the read started or finished, the paths of all
+    files around, and a level of indentation there, "" if nothing shows one."""
 
     project_text: ProjectText
     since: float
     paths: tuple[str, ...] = ()
+    indent: str = ""
 
 
 class ProjectTexts:
@@ -53,6 +56,11 @@ class ProjectTexts:
         known = self._known.get(path_of(uri))
         return () if known is None else known.paths
 
+    def indent(self, uri: str) -> str:
+        """Return a level of indentation as `.editorconfig` or else the files around a document have it, or ""."""
+        known = self._known.get(path_of(uri))
+        return "" if known is None else known.indent
+
     def is_due(self, uri: str) -> bool:
         """Return whether `read` should be called."""
         known = self._known.get(path_of(uri))
@@ -65,18 +73,27 @@ class ProjectTexts:
     async def read(self, uri: str, language: str, roots: Iterable[str], excludes: tuple[str, ...]) -> None:
         """Read the files around a document. A document outside all workspace folders has no project text."""
         path = path_of(uri)
-        self._known[path] = _Read(self.around(uri), self._clock(), self.paths(uri))
+        self._known[path] = before = _Read(self.around(uri), self._clock(), self.paths(uri), self.indent(uri))
         root = root_of(path, roots)
-        if root is not None:
-            async with self._one_at_a_time:
-                if path not in self._known:  # evicted while waiting, because more documents were opened than are kept
-                    return
-                nearest = await asyncio.to_thread(paths_around, Path(path), Path(root))
-                found = await asyncio.to_thread(read_around, Path(path), language, Path(root), excludes, nearest)
-                await asyncio.to_thread(outline_of_other, found.text, language)  # caches what the search needs
+        if root is None:
+            indent = await asyncio.to_thread(indentation_of, Path(path)) if path else ""
             if path in self._known:
-                paths = tuple(str(one) for one in nearest[:MOST_PATHS])
-                self._known[path] = _Read(found, self._clock(), paths)
+                self._known[path] = replace(before, indent=indent)
+            return
+        async with self._one_at_a_time:
+            if path not in self._known:  # evicted while waiting, because more documents were opened than are kept
+                return
+            found = await asyncio.to_thread(_read_all, Path(path), language, Path(root), excludes)
+        if path in self._known:
+            self._known[path] = replace(found, since=self._clock())
+
+
+def _read_all(document: Path, language: str, root: Path, excludes: tuple[str, ...]) -> _Read:
+    nearest = paths_around(document, root)
+    found = read_around(document, language, root, excludes, nearest)
+    outline_of_other(found.text, language)  # caches what the search needs
+    paths = tuple(str(one) for one in nearest[:MOST_PATHS])
+    return _Read(found, 0.0, paths, indentation_of(document) or shown_in(found.text))
 
 
 def paths_around(document: Path, root: Path) -> list[PurePosixPath]:

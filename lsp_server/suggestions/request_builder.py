@@ -65,7 +65,8 @@ class RequestBuilder:
         place = (place[0] + around.top, place[1])
         others = self.neighbours(snapshot)
         paths = self.workspace.project.paths(snapshot.uri) if settings.search_project else ()
-        parts = (around.text, place, settings, others, around.project, around.window, around.path, paths)
+        indent = self.workspace.indents.get(snapshot.uri) or self.workspace.project.indent(snapshot.uri)
+        parts = (around.text, place, settings, others, around.project, around.window, around.path, paths, indent)
         known, request = self._last
         if request is None or known != parts:
             request = build_request(*parts)

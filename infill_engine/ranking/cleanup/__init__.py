@@ -10,6 +10,7 @@ from dataclasses import replace
 from infill_engine.ranking.cleanup.balance import balance
 from infill_engine.ranking.cleanup.blank import blank
 from infill_engine.ranking.cleanup.comment_mark import comment_mark
+from infill_engine.ranking.cleanup.first_indentation import first_indentation
 from infill_engine.ranking.cleanup.indentation import indentation
 from infill_engine.ranking.cleanup.leading_blank import leading_blank
 from infill_engine.ranking.cleanup.line_ends import plain_line_ends
@@ -30,6 +31,7 @@ RULES: tuple[Rule, ...] = (
     plain_line_ends,
     leading_blank,
     max_lines,
+    first_indentation,
     indentation,
     balance,
     suffix_overlap,

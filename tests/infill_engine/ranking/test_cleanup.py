@@ -82,6 +82,45 @@ def test_indentation(marked: str, text: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("language", "marked", "text", "indent", "expected"),
+    [
+        # The language's habit, where nothing else is known.
+        ("python", "def f(a):\n|\n", "\treturn a", "", "    return a"),
+        ("php", "<?php\nfunction f($a) {\n|\n}\n", "\treturn $a;", "", "    return $a;"),
+        ("cpp", "int f(int a) {\n|\n}\n", "return a;", "", "    return a;"),
+        ("lua", "function f(a)\n|\nend\n", "\treturn a", "", "  return a"),
+        ("go", "func f() {\n|\n}\n", "    return", "", "\treturn"),
+        ("javascript", "function f(a) {\n|\n}\n", "\tif (a) {\n\t\tb();\n\t}", "", "  if (a) {\n    b();\n  }"),
+        # What the editor or the project says.
+        ("python", "def f(a):\n|\n", "    return a", "\t", "\treturn a"),
+        ("c", "int f(int a) {\n|\n}\n", "return a;", "\t", "\treturn a;"),
+        ("javascript", "function f(a) {\n|\n}\n", "return a;", "    ", "    return a;"),
+        # What the file shows.
+        ("python", "if a:\n  b()\n\ndef f(a):\n|\n", "\treturn a", "    ", "  return a"),
+        ("java", "class A {\n    int f(int a) {\n|\n    }\n}\n", "return a;", "\t", "        return a;"),
+        ("c", "int f(int a,\n      int b) {\n|\n}\n", "return a;", "    ", "    return a;"),
+        # Several lines, of which the last belongs to the code around.
+        (
+            "python",
+            "def f(a):\n|\n",
+            "\tb = a\n\tif b:\n\t\tc()\n\treturn b",
+            "",
+            "    b = a\n    if b:\n        c()\n    return b",
+        ),
+        ("python", "def f(a):\n|\n", "b = a\n    return b", "", "    b = a\n    return b"),
+        ("cpp", "int f(int a) {\n|\n}\n", "    return a;\n}", "", "    return a;"),
+        # Not a body, or not at column 0.
+        ("python", "a = 1\n|\n", "\tb = 2", "", "\tb = 2"),
+        ("python", "def f(a):\n    |\n", "return a", "\t", "return a"),
+    ],
+)
+def test_first_indentation(language: str, marked: str, text: str, indent: str, expected: str) -> None:
+    prefix, _, suffix = marked.partition("|")
+    hole = hole_at(prefix, suffix, language)
+    assert clean(text, InfillRequest(prefix, suffix, language, indent=indent), hole) == expected
+
+
+@pytest.mark.parametrize(
     ("marked", "text", "expected"),
     [
         ("foo(|)\n", "a)", "a"),

@@ -229,3 +229,19 @@ def test_rather_a_text_of_doubtful_taste_than_none() -> None:
 def test_a_php_file_without_code_is_html() -> None:
     whole, cut = proposal("<li>Two</li>", -0.5), proposal("<li>Two</li", -0.1)
     check("<ul>\n  <li>One</li>\n  |\n</ul>\n", [whole, cut], ["<li>Two</li>"], "php")
+
+
+def test_what_the_file_leaves_no_choice_of_comes_first() -> None:
+    named = proposal("db", -6, draft=Draft("db", sure=0.9), source=Source.RETRIEVAL)
+    first, *_ = ranked("x = foo(|)\n", proposal("cache", -1.5), named)
+    assert (first.text, first.confidence) == ("db", 0.9)
+
+
+def test_ways_to_write_a_text_add_up() -> None:
+    wide, narrow = proposal("a,  b", logprob=-1.0), proposal("a, b", logprob=-1.2)
+    apart = ranked("x = foo(|)\n", narrow, proposal("c", logprob=-1.0))[-1].confidence
+    together = ranked("x = foo(|)\n", narrow, wide, proposal("c", logprob=-1.0))
+    assert together[0].confidence > apart
+    copied = replace(narrow, source=Source.RETRIEVAL, draft=Draft("a, b"))
+    hole, request = hole_at("x = foo(", ")\n", "python"), InfillRequest("x = foo(", ")\n", "python")
+    assert evidence([narrow, copied], request, hole)[0][1].logprob == narrow.logprob
