@@ -18,6 +18,7 @@ from infill_engine.ranking.cleanup.max_lines import max_lines
 from infill_engine.ranking.cleanup.neighbours import neighbours
 from infill_engine.ranking.cleanup.repetition import repetition
 from infill_engine.ranking.cleanup.scripts import scripts
+from infill_engine.ranking.cleanup.secret_values import secret_values
 from infill_engine.ranking.cleanup.suffix_overlap import suffix_overlap
 from infill_engine.ranking.cleanup.trailing_blank import trailing_blank
 from infill_engine.ranking.cleanup.undecodable import undecodable
@@ -38,14 +39,15 @@ RULES: tuple[Rule, ...] = (
     trailing_blank,
     comment_mark,
     scripts,
+    secret_values,
     repetition,
     neighbours,
     blank,
 )
 
 
-# These rules drop harmless texts, which are offered if there is nothing else.
-OF_TASTE: tuple[Rule, ...] = (repetition, neighbours)
+# These rules drop harmless texts, which are offered to whoever asks if there is nothing else.
+OF_TASTE: tuple[Rule, ...] = (secret_values, repetition, neighbours)
 
 
 def clean(text: str, request: InfillRequest, hole: Hole) -> str | None:

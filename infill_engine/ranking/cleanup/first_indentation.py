@@ -2,15 +2,19 @@
 
 from infill_engine.context.bodies import header_indent
 from infill_engine.text import delimiters, indents, lines
+from infill_engine.text.languages import Bodies
 from infill_engine.text.languages import language as language_named
 from infill_engine.types import Hole, HoleKind, InfillRequest
+
+_INDENTED = frozenset({Bodies.BRACES, Bodies.INDENTATION, Bodies.WORDS})
 
 
 def first_indentation(text: str, request: InfillRequest, hole: Hole) -> str | None:
     """Re-indent a body that a line above opens, if nothing is left of the cursor. Cut what is indented less."""
-    if hole.kind is not HoleKind.BLOCK or lines.last_line(request.prefix):
+    layout = language_named(request.language).layout
+    if hole.kind is not HoleKind.BLOCK or layout.bodies not in _INDENTED or lines.last_line(request.prefix):
         return text
-    usual = request.indent or language_named(request.language).layout.indent
+    usual = request.indent or layout.indent
     unit = indents.shown_in(request.prefix + request.suffix) or usual
     own = indents.shown_in(text) or usual
     first, *rest = text.split("\n")
