@@ -11,11 +11,13 @@ from infill_engine.ranking.cleanup.balance import balance
 from infill_engine.ranking.cleanup.blank import blank
 from infill_engine.ranking.cleanup.comment_mark import comment_mark
 from infill_engine.ranking.cleanup.first_indentation import first_indentation
+from infill_engine.ranking.cleanup.getters import getters
 from infill_engine.ranking.cleanup.indentation import indentation
 from infill_engine.ranking.cleanup.leading_blank import leading_blank
 from infill_engine.ranking.cleanup.line_ends import plain_line_ends
 from infill_engine.ranking.cleanup.max_lines import max_lines
 from infill_engine.ranking.cleanup.neighbours import neighbours
+from infill_engine.ranking.cleanup.other_branch import other_branch
 from infill_engine.ranking.cleanup.repetition import repetition
 from infill_engine.ranking.cleanup.scripts import scripts
 from infill_engine.ranking.cleanup.secret_values import secret_values
@@ -36,8 +38,10 @@ RULES: tuple[Rule, ...] = (
     indentation,
     balance,
     suffix_overlap,
+    other_branch,
     trailing_blank,
     comment_mark,
+    getters,
     scripts,
     secret_values,
     repetition,

@@ -175,7 +175,9 @@ class Code(Table, frozen=True, kw_only=True):
 
     `definitions` and `constants` match a line that defines the name in a group. `owners` matches the first line of a
     class or the like, `fields` a line within it that declares a member, `members` a line elsewhere that defines one.
-    `starts` matches a line from which a part of a file can be parsed alone.
+    `starts` matches a line from which a part of a file can be parsed alone. A group of `getters` is the name of a
+    method without parameters, or the components of a record that are read like one. `method_values` says that such a
+    method may be named without a call.
     """
 
     definitions: tuple[Pattern, ...]
@@ -184,6 +186,8 @@ class Code(Table, frozen=True, kw_only=True):
     fields: Pattern
     members: Pattern | None = None
     starts: Pattern | None = None
+    getters: tuple[Pattern, ...] = ()
+    method_values: bool = False
 
     def defined(self, line: str) -> str | None:
         """Return the name that `line` defines; None if it defines none."""

@@ -370,3 +370,87 @@ def test_scripts(marked: str, text: str, expected: str | None) -> None:
 )
 def test_secret_values(language: str, marked: str, text: str, kept: bool) -> None:
     check("secret_values", marked, text, text if kept else None, language)
+
+
+JAVA = "record Song(String title, int bars, int bpm) {}\nclass P {\n    double s(Song s) { return |; }\n}\n"
+RUST = "impl B {\n    fn width(&self) -> u32 { 1 }\n    fn height(&self) -> u32 { 1 }\n}\nfn f(b: B) { | }\n"
+PYTHON = (
+    "class B:\n    def width(self):\n        return 1\n\n    @property\n    def size(self):\n        return 1\n\n|\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("language", "marked", "text", "expected"),
+    [
+        ("java", JAVA.replace("|", "s.| * 4 * 60.0 / s.bpm()"), "bars", "bars()"),
+        ("java", JAVA.replace("|", "s.ba| * 4"), "rs", "rs()"),
+        ("java", JAVA, "s.bars * 4 / s.bpm", "s.bars() * 4 / s.bpm()"),
+        ("java", JAVA, "s.bars()", "s.bars()"),
+        ("java", JAVA, "s.length", "s.length"),
+        (
+            "java",
+            "class B {\n    int getWidth() { return w; }\n    int a(B b) { return b.| * 2; }\n}\n",
+            "width",
+            "getWidth()",
+        ),
+        ("rust", RUST.replace("|", "b.| * b.height()"), "width", "width()"),
+        ("rust", RUST.replace("|", "b.|;"), "width", "width()"),
+        ("rust", "struct B { width: u32 }\n" + RUST.replace("|", "b.|;"), "width", "width"),  # the field
+        ("rust", "struct B { width: u32 }\n" + RUST.replace("|", "b.| * b.height();"), "width", "width()"),
+        ("cpp", "struct B {\n    int width() const;\n};\nint f(B b) { return b.|; }\n", "width", "width()"),
+        ("php", "<?php class B {\n  function width() {}\n}\n$n = $b->|;\n", "width", "width()"),
+        ("kotlin", "class B {\n    fun width() = 1\n}\nval n = b.|\n", "width", "width()"),
+        ("python", PYTHON.replace("|", "n = b.| * 2"), "width", "width()"),
+        ("python", PYTHON.replace("|", "n = b.| * 2"), "size", "size"),
+        ("python", PYTHON.replace("|", "call(b.|)"), "width", "width"),  # the method itself
+        ("python", PYTHON.replace("|", "b.|"), "width = 2", "width = 2"),
+        ("javascript", "class B {\n  width() {\n  }\n  get size() {\n  }\n}\nn = b.| * 2;\n", "width", "width()"),
+        ("javascript", "class B {\n  width() {\n  }\n  get size() {\n  }\n}\nn = b.| * 2;\n", "size", "size"),
+        ("typescript", "class B {\n  width(): number {\n  }\n}\nconst n = b.| * 2;\n", "width", "width()"),
+        ("go", "func (b B) Width() int {\n}\n\nvar n = b.| * 2\n", "Width", "Width()"),
+        ("csharp", "class B {\n    public int Width() => 1;\n}\nvar n = b.| * 2;\n", "Width", "Width()"),
+    ],
+)
+def test_getters(language: str, marked: str, text: str, expected: str) -> None:
+    check("getters", marked, text, expected, language)
+
+
+@pytest.mark.parametrize(
+    ("language", "marked", "text", "expected"),
+    [
+        (
+            "rust",
+            "fn f(x: Option<i32>) -> i32 {\n    if let Some(v) = x |\n    0\n}\n",
+            "{ v } else { 0 }",
+            "{ return v; }",
+        ),
+        (
+            "rust",
+            "fn f(x: Option<i32>) -> i32 {\n    if let Some(v) = x |\n    0\n}\n",
+            "{ v } else { 1 }",
+            "{ v } else { 1 }",
+        ),
+        (
+            "rust",
+            "fn f() -> i32 {\n    if a |\n    0\n}\n",
+            "{\n        1\n    } else {\n        0\n    }",
+            "{\n        return 1;\n    }",
+        ),
+        ("javascript", "  if (v) |\n  return 0;\n", "{ return v; } else { return 0; }", "{ return v; }"),
+        ("javascript", "  if (v) |\n  return 0;\n", "return v; else return 0;", "return v;"),
+        ("java", "    if (v > 0) |\n\n    return fallback();\n", "return v; else return fallback();", "return v;"),
+        ("go", "\tif ok |\n\treturn 0\n", "{\n\t\treturn v\n\t} else {\n\t\treturn 0\n\t}", "{\n\t\treturn v\n\t}"),
+        ("lua", "  if v then|\n  return 0\n", " return v else return 0 end", " return v end"),
+        ("kotlin", "    if (v > 0) |\n    return 0\n", "v else 0", "return v"),
+        ("python", "    return |\n    return 0\n", "v if v else 0", "v if v else 0"),
+        (
+            "javascript",
+            "  if (v) |\n  other();\n",
+            "{ return v; } else { return 0; }",
+            "{ return v; } else { return 0; }",
+        ),
+        ("javascript", "  x = a |;\n  return 0;\n", "else return 0;", "else return 0;"),
+    ],
+)
+def test_other_branch(language: str, marked: str, text: str, expected: str) -> None:
+    check("other_branch", marked, text, expected, language)
