@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import chain, zip_longest
 
 from infill_engine.context.drafts.continuation import around_hole
+from infill_engine.context.drafts.error_checks import error_check
 from infill_engine.context.drafts.exact_match import find_copies
 from infill_engine.context.drafts.names import find_names
 from infill_engine.context.drafts.paths import find_paths
@@ -12,6 +13,7 @@ from infill_engine.context.drafts.renamed_match import find_analogies
 from infill_engine.types import Draft, Hole
 
 MOST = 4  # of each kind
+CHECKED = 0.6  # confidence in the check of an error
 
 
 def find_drafts(
@@ -32,7 +34,12 @@ def find_drafts(
     """
     around = around_hole(prefix, suffix)
     before, after, *_ = sources
-    named = find_paths(before, after, language, own, paths) or find_names(before, after, language)
+    check = error_check(before, after, language)
+    named = (
+        [Draft(check, sure=CHECKED)]
+        if check
+        else find_paths(before, after, language, own, paths) or find_names(before, after, language)
+    )
     copies = find_copies(around, sources, hole, MOST)
     analogies = find_analogies(around, sources, hole, MOST, language)
     taken_in_turn = chain.from_iterable(zip_longest(copies, analogies))

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from infill_engine.ranking.cleanup.balance import balance
 from infill_engine.ranking.cleanup.blank import blank
+from infill_engine.ranking.cleanup.block_end import block_end
 from infill_engine.ranking.cleanup.comment_mark import comment_mark
 from infill_engine.ranking.cleanup.first_indentation import first_indentation
 from infill_engine.ranking.cleanup.getters import getters
@@ -40,6 +41,7 @@ RULES: tuple[Rule, ...] = (
     suffix_overlap,
     other_branch,
     trailing_blank,
+    block_end,
     comment_mark,
     getters,
     scripts,

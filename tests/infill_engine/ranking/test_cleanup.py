@@ -454,3 +454,55 @@ def test_getters(language: str, marked: str, text: str, expected: str) -> None:
 )
 def test_other_branch(language: str, marked: str, text: str, expected: str) -> None:
     check("other_branch", marked, text, expected, language)
+
+
+IN_GO = "func f(xs []int) (t int) {\n\t|\n\treturn t\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("language", "marked", "text", "expected"),
+    [
+        ("go", IN_GO, "for _, x := range xs {", "for _, x := range xs {\n\t}"),
+        ("go", IN_GO.replace("|", "for |"), "_, x := range xs {", "_, x := range xs {\n\t}"),
+        ("go", IN_GO.replace("\t|", "|"), "\tif err != nil {", "\tif err != nil {\n\t}"),
+        ("go", IN_GO, "for _, x := range xs {\n\t\tt += x\n\t}", "for _, x := range xs {\n\t\tt += x\n\t}"),
+        (
+            "go",
+            "func f(xs []int) {\n\t|\n\t\tuse(x)\n\t}\n}\n",
+            "for _, x := range xs {",
+            "for _, x := range xs {",
+        ),  # wrapping
+        ("go", "func f() {\n\t|\n\t}\n}\n", "if a {", "if a {"),  # closed below
+        ("go", "|", "func f() {", "func f() {\n}"),
+        ("javascript", "function f() {\n  |\n}\n", "const g = (a) => {", "const g = (a) => {\n  }"),
+        ("javascript", "|\n", "app.get('/', (req, res) => {", "app.get('/', (req, res) => {\n})"),
+        ("javascript", "run(|)\n", "function () {", "function () {}"),
+        ("javascript", "x = |\n", "run(a", None),
+        ("javascript", "x = |\n", "run(a,", None),
+        ("cpp", "|\nint x;\n", "struct B {", "struct B {\n};"),
+        ("java", "class A {\n    |\n}\n", "void f() {", "void f() {\n    }"),
+        (
+            "java",
+            "class A {\n    void f() {\n        if (a) {\n            b();\n        |\n    }\n}\n",
+            "} else {",
+            "} else {\n        }",
+        ),
+        ("rust", "fn f() {\n    |\n}\n", "match x {", "match x {\n    }"),
+        ("json", '{"a": 1,\n |\n}\n', '"b": {', '"b": {\n }'),
+        ("kotlin", "fun f() {\n    |\n}\n", "for (x in xs) {", "for (x in xs) {\n    }"),
+        ("lua", "local t = {}\n|\nprint(t)\n", "for i = 1, 3 do", "for i = 1, 3 do\nend"),
+        ("lua", "function f()\n  |\nend\n", "if a then", "if a then\n  end"),
+        ("lua", "function f()\n  |\n  end\nend\n", "if a then", "if a then"),
+        ("ruby", "class A\n  |\nend\n", "def f(a)", "def f(a)\n  end"),
+        ("shellscript", "|\necho b\n", "for f in *.txt; do", "for f in *.txt; do\ndone"),
+        ("shellscript", "|\necho b\n", "if [ -f a ]; then", "if [ -f a ]; then\nfi"),
+        ("html", "<div>\n  |\n</div>\n", '<ul class="a">', '<ul class="a">\n  </ul>'),
+        ("python", "def f():\n    |\n", "for a in b:", "for a in b:"),
+        ("python", "x = |\n", "foo(a", None),
+        ("python", "x = |\n)\n", "foo(", "foo("),
+        ("python", "x = '|'\n", "foo(a", "foo(a"),
+        ("markdown", "A list (|\n", "of three", "of three"),
+    ],
+)
+def test_block_end(language: str, marked: str, text: str, expected: str | None) -> None:
+    check("block_end", marked, text, expected, language)

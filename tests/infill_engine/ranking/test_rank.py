@@ -55,7 +55,7 @@ def check(marked: str, proposals: list[Proposal], expected: list[str], language:
         ("x = foo(|)\n", [proposal("a", -1), proposal("b(", -0.1)], ["a"]),
         ("x = |\n", [proposal("foo(a)", -1), proposal("foo(a", -0.1)], ["foo(a)"]),
         # Where all of it does, the less broken comes first and nothing is lost.
-        ("x = foo(|)\n", [proposal("a((", -0.1), proposal("b = = (= (", -0.05)], ["a((", "b = = (= ("]),
+        ("x = foo(|)\n", [proposal("a b", -0.1), proposal("a ; b ; c", -0.05)], ["a b", "a ; b ; c"]),
         # A broken buffer is not the candidates' fault.
         ("def f(:\n    x = [1\n    y = foo(|)\n", [proposal("a", -0.1), proposal("b", -0.2)], ["a", "b"]),
         ("x = = (\n|\n", [proposal("a = 1", -0.1)], ["a = 1"]),
@@ -72,7 +72,7 @@ def test_order(marked: str, proposals: list[Proposal], expected: list[str]) -> N
 
 
 def test_a_language_without_a_grammar_is_ranked_by_probability() -> None:
-    check("x = foo(|)\n", [proposal("a", -1), proposal("b(", -0.1)], ["b(", "a"], "klingon")
+    check("x = foo(|)\n", [proposal("a", -1), proposal("b +", -0.1)], ["b +", "a"], "klingon")
 
 
 def test_json_is_checked_although_a_name_is_no_value_there() -> None:
@@ -110,7 +110,7 @@ def test_what_is_likelier_than_the_others_is_worth_more() -> None:
         (proposal("a", tokens=1), proposal("a", tokens=9)),
         (proposal("a", partial=False), proposal("a", partial=True)),
         (proposal("a", draft=COPY), proposal("a", draft=Draft("a", copied=4))),
-        (proposal("a"), proposal("a(")),
+        (proposal("a"), proposal("a b")),
     ],
 )
 def test_confidence_follows_the_features(better: Proposal, worse: Proposal) -> None:
@@ -208,13 +208,13 @@ def test_a_text_far_behind_the_best_is_no_alternative() -> None:
 
 
 def test_every_text_that_is_removed_is_told_with_the_step_that_removed_it() -> None:
-    texts = {"a": "", "b": "first_few", "f(": "least_broken", "( a )": "different", "  ": "blank"}
+    texts = {"a": "", "b": "first_few", "f b": "least_broken", "f(": "block_end", "( a )": "different", "  ": "blank"}
     texts |= {"q, q, q, q, q, q, q": "repetition", "z": "near_the_best"}
     worth = {"a": -0.1, "b": -0.3, "z": -60.0}
     found = ranking("x = |\n", *(proposal(text, worth.get(text, -0.2)) for text in texts), candidates=1)
     assert [one.text for one in found.candidates] == ["a"]
     assert {one.text: one.step for one in found.removed} == {text: step for text, step in texts.items() if step}
-    assert all((one.confidence is None) == (one.step in ("blank", "repetition")) for one in found.removed)
+    assert all((one.confidence is None) == (one.step in ("blank", "block_end", "repetition")) for one in found.removed)
 
 
 def test_rather_a_text_of_doubtful_taste_than_none() -> None:
