@@ -28,7 +28,17 @@ def unasked(
         return Answer(reason=Reason.DISMISSED)
     if new and deletions.restores(snapshot, start, end, lead + new[0].text):
         return Answer(reason=Reason.DELETION)
+    kept = tuple(each for each in new if not _is_invented(requests, snapshot, start, end, lead, each))
+    return replace(answer, candidates=kept) if kept or not new else Answer(reason=Reason.LOW_CONFIDENCE)
+
+
+def _is_invented(
+    requests: RequestBuilder, snapshot: Snapshot, start: Place, end: Place, lead: str, candidate: Candidate
+) -> bool:
+    """Return whether a text names a missing file, unless the text around it leaves no choice: one to be written."""
     documents, project = requests.workspace.documents, requests.workspace.project
     known = (*(path_of(other.uri) for other in documents.snapshots()), *project.paths(snapshot.uri))
-    kept = tuple(each for each in new if not invents(snapshot, start, end, lead + each.text, known))
-    return replace(answer, candidates=kept) if kept or not new else Answer(reason=Reason.LOW_CONFIDENCE)
+    if not invents(snapshot, start, end, lead + candidate.text, known):
+        return False
+    drafts = requests.completion(snapshot, end).drafts if start == end and not lead else ()
+    return all(draft.text != candidate.text for draft in drafts or () if draft.sure)

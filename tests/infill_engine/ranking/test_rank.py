@@ -245,3 +245,20 @@ def test_ways_to_write_a_text_add_up() -> None:
     copied = replace(narrow, source=Source.RETRIEVAL, draft=Draft("a, b"))
     hole, request = hole_at("x = foo(", ")\n", "python"), InfillRequest("x = foo(", ")\n", "python")
     assert evidence([narrow, copied], request, hole)[0][1].logprob == narrow.logprob
+
+
+@pytest.mark.parametrize(
+    ("language", "marked", "empty", "full"),
+    [
+        ("go", "func f() error {\n\t|\n\treturn nil\n}\n", "if err != nil {", "if err != nil {\n\t\treturn err\n\t}"),
+        ("javascript", "function f() {\n  |\n}\n", "for (const a of b) {", "for (const a of b) {\n    c(a);\n  }"),
+        ("lua", "function f()\n  |\nend\n", "if a then", "if a then\n    b()\n  end"),
+    ],
+)
+def test_a_block_with_a_body_takes_the_place_of_an_empty_one(language: str, marked: str, empty: str, full: str) -> None:
+    prefix, _, suffix = marked.partition("|")
+    hole = replace(hole_at(prefix, suffix, language), max_lines=4)
+    request = InfillRequest(prefix, suffix, language, hole)
+    (alone,) = rank([proposal(empty)], request, hole).candidates
+    (found,) = rank([proposal(empty), proposal(full, -2)], request, hole).candidates
+    assert (found.text, found.confidence) == (full, alone.confidence)
