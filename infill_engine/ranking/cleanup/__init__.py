@@ -11,6 +11,7 @@ from infill_engine.ranking.cleanup.balance import balance
 from infill_engine.ranking.cleanup.blank import blank
 from infill_engine.ranking.cleanup.block_end import block_end
 from infill_engine.ranking.cleanup.comment_mark import comment_mark
+from infill_engine.ranking.cleanup.cut_words import cut_words
 from infill_engine.ranking.cleanup.first_indentation import first_indentation
 from infill_engine.ranking.cleanup.getters import getters
 from infill_engine.ranking.cleanup.indentation import indentation
@@ -45,6 +46,7 @@ RULES: tuple[Rule, ...] = (
     comment_mark,
     getters,
     scripts,
+    cut_words,
     secret_values,
     repetition,
     neighbours,

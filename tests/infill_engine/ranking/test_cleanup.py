@@ -310,6 +310,12 @@ def test_comment_mark(marked: str, text: str, expected: str | None, language: st
         ("x = |\n", "\u03b1_max + beta", "\u03b1_max + beta"),  # two words
         ("prивет = 1\nx = |\n", "prивет", "prивет"),
         ("x = |\n", "naïve_Straße", "naïve_Straße"),
+        ('say("ע|ם")\n', "ROL", None),  # the word goes on behind the cursor
+        ('say("ע|ם")\n', "ול", "ול"),
+        ('say("안|하세요")\n', "getFullYear", None),
+        ('say("مر|با")\n', "xy", None),
+        ('say("|")\n', "使用Python编程", "使用Python编程"),
+        ('say("שלום |")\n', "עולם, world", "עולם, world"),
     ],
 )
 def test_scripts(marked: str, text: str, expected: str | None) -> None:
@@ -506,3 +512,26 @@ IN_GO = "func f(xs []int) (t int) {\n\t|\n\treturn t\n}\n"
 )
 def test_block_end(language: str, marked: str, text: str, expected: str | None) -> None:
     check("block_end", marked, text, expected, language)
+
+
+@pytest.mark.parametrize(
+    ("marked", "text", "kept"),
+    [
+        ("# в|ы\n", "в", False),
+        ("# в|ы\n", " публикац", False),
+        ("# пр|ет\n# привет\n", "ив", True),
+        ('x = "ע|ם"\ny = "עולם"\n', "ול", True),
+        ('x = "ע|ם"\ny = "עולם"\n', "ולמ", False),
+        ('x = "你|世界"\n', "好", True),  # a run of CJK characters is no word
+        ("# 안|하세요\n# 안녕하세요\n", "녕하세요", False),
+        ("# 안|하세요\n# 안녕하세요\n", "녕", True),
+        ("# Müll|r\n", "e und Sch", False),
+        ("get|Name()\n", "User", True),
+        ("len|items\n", "(", True),
+        ("def area(wi|th, height):\n", "dth, hei", False),
+        ("x = pri|name\nprint(first_name)\n", "nt(first_", True),
+        ("x = |name\n", "a.", True),
+    ],
+)
+def test_cut_words(marked: str, text: str, kept: bool) -> None:
+    check("cut_words", marked, text, text if kept else None)
