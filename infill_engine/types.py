@@ -102,8 +102,7 @@ class Draft:
 
     `copied` counts the characters left of the hole that are the same there; `analogous` counts those that match once
     names are exchanged. Each is 0 if the draft was not found by that kind of match. `share` is the draft's share of the
-    votes of all places that resemble the hole. `sure` is the probability that it is right whatever a model says: the
-    file or the project leaves no choice.
+    votes of all similar places. `sure` is its probability if the file or the project leaves no choice, or else 0.
     """
 
     text: str
@@ -173,8 +172,7 @@ class InfillRequest:
     confidence that the best candidate needs to be shown unasked. From a level of eagerness, the engine takes the
     model's own threshold. Only candidates that were shown can be typed through. `wider_context` is more of the text,
     left of the prefix and right of the suffix. Its n-grams are counted, and snippets of it may go into the prompt. It
-    does not count for equality. `indent` is a level of indentation as the editor or the project has it, "" if that is
-    not known. Equal requests share one answer.
+    does not count for equality. `indent` is a level of indentation, "" if unknown. Equal requests share one answer.
     """
 
     prefix: str
