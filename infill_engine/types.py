@@ -60,8 +60,7 @@ OVERTAKEN = (Reason.SUPERSEDED, Reason.CANCELLED)  # nobody waits for the answer
 class Level:
     """What a level of eagerness means for a model: the minimum confidence of what is shown unasked.
 
-    Where typing was measured, `shown` is the share of keystrokes at which something is shown, and `wrong` the share of
-    the suggestions that nobody would accept.
+    If measured, `shown` is the share of keystrokes with something shown, and `wrong` the share nobody would accept.
     """
 
     show_from: float
