@@ -24,7 +24,7 @@ const REASONS: Record<string, readonly [words: string, sentence: string]> = {
         'out of time',
         'The time in `infill.budgetMs` ran out before a candidate was finished. A larger value gives the model more time.',
     ],
-    deletion: ['after a deletion', 'Nothing is suggested right after a deletion. *Infill: Trigger* asks anyway.'],
+    deletion: ['after a deletion', 'Nothing is suggested right after a deletion, nor what was deleted. *Infill: Trigger* asks anyway.'],
     undo: ['after an undo', 'Nothing is suggested right after undo or redo. *Infill: Trigger* asks anyway.'],
     dismissed: ['dismissed here', 'You dismissed the suggestion or typed past it. *Infill: Trigger* shows it anyway.'],
     disabled: ['off for this language', 'Off for this language. *Infill: Toggle for Language* turns it on.'],
