@@ -60,8 +60,7 @@ OVERTAKEN = (Reason.SUPERSEDED, Reason.CANCELLED)  # nobody waits for the answer
 class Level:
     """What a level of eagerness means for a model: the minimum confidence of what is shown unasked.
 
-    Where typing was measured, `shown` is the share of keystrokes at which something is shown, and `wrong` the share of
-    the suggestions that nobody would accept.
+    If measured, `shown` is the share of keystrokes with something shown, and `wrong` the share nobody would accept.
     """
 
     show_from: float
@@ -87,8 +86,7 @@ class Hole:
 class Gap:
     """What follows a hole if it is not the last one: `known` text, which stays as it is, and the next hole.
 
-    A hole that `repeats` an earlier one, given by its number from 0, gets the same text. `hole` is then not used;
-    otherwise the engine derives a `hole` that is None.
+    A hole that `repeats` an earlier one, numbered from 0, gets its text. Otherwise a `hole` that is None is derived.
     """
 
     known: str
@@ -102,13 +100,14 @@ class Draft:
 
     `copied` counts the characters left of the hole that are the same there; `analogous` counts those that match once
     names are exchanged. Each is 0 if the draft was not found by that kind of match. `share` is the draft's share of the
-    votes of all places that resemble the hole.
+    votes of all similar places. `sure` is its probability if the file or the project leaves no choice, or else 0.
     """
 
     text: str
     copied: int = 0
     analogous: int = 0
     share: float = 1.0
+    sure: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,17 +161,17 @@ class InfillRequest:
 
     `prefix` ends where the first hole begins, and `suffix` begins where the last one ends; both are windows, cut to
     what the model should see. `gaps` are the known texts between the holes, each with the hole after it. `replaced` are
-    the texts that are in the holes now, one for each hole; () if the holes are empty. A request with such texts asks
-    for alternatives to them. `hole` is the first hole. `history` are the user's last edits, the newest last. A request
-    with a history asks for the edit that comes next: each candidate changes some whole lines of the replaced texts.
+    the texts that are in the holes now, one for each hole; () if the holes are empty. They make it a request for
+    alternatives. `hole` is the first hole. `history` are the user's last edits, the newest last. A request with a
+    history asks for the edit that comes next: each candidate changes some whole lines of the replaced texts.
     `diagnostics` are errors in these lines. `language` is an LSP language identifier. If `hole` or `drafts` is None,
     the engine derives it from the two windows. `project_text` is the name of the document's `ProjectText`, "" if there
     is none. `path` is the document's path relative to its project, "" if it is in no project. `show_from` is the
-    confidence that the best candidate needs to be shown unasked. From a level of eagerness, the engine takes the
-    model's own threshold. Only candidates that were shown can be typed through. `wider_context` is more of the text,
-    left of the prefix and right of the suffix. Its n-grams are counted, and snippets of it may go into the prompt. It
-    does not count for equality. Equal requests share one answer. An `explicit` one, which the user asked for and waits
-    for, equals the others, but does not take an answer that is `cut_short`.
+    confidence that the best candidate needs to be shown unasked. For a level of eagerness, that is the model's own.
+    Only candidates that were shown can be typed through. `wider_context` is more of the text, left of the prefix and
+    right of the suffix. Its n-grams are counted, and snippets of it may go into the prompt. It does not count for
+    equality. `indent` is a level of indentation, "" if unknown. Equal requests share one answer. An `explicit` one,
+    which the user asked for and waits for, equals the others, but does not take an answer that is `cut_short`.
     """
 
     prefix: str
@@ -190,6 +189,7 @@ class InfillRequest:
     history: tuple[PastEdit, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     explicit: bool = field(default=False, compare=False)
+    indent: str = ""
 
     def middle(self, fills: Sequence[str]) -> str:
         """Return the text from the first hole to the last one, given the text of each hole."""

@@ -11,6 +11,7 @@ from infill_engine.text.bodies import opens_and_ends, without_comment
 from infill_engine.text.languages import Bodies, Braces, Language
 from infill_engine.text.languages import language as language_named
 
+HEADER_LINES = 12  # of a signature whose brackets are searched
 _NEVER = re.compile(r"(?!)")
 
 
@@ -57,6 +58,23 @@ def body_missing(prefix: str, suffix: str, language: str) -> bool:
     ends = known.layout.ends
     by_end = known.layout.bodies is Bodies.WORDS and ends is not None and ends.match(after.strip()) is not None
     return by_end and after_column == header_column
+
+
+def header_indent(prefix: str, language: str) -> str:
+    """Return the indentation of the code that ends in the last line of code above the cursor.
+
+    If that line closes brackets, the code begins where they are opened.
+    """
+    above = prefix[: len(prefix) - len(lines.last_line(prefix))].rstrip()
+    rows = lines.split(above)
+    last = _last_code_line(prefix, language_named(language))
+    end = next((row for row in range(len(rows) - 1, -1, -1) if rows[row].startswith(last)), len(rows) - 1)
+    start = end
+    while (
+        start > 0 and end - start < HEADER_LINES and delimiters.scan("\n".join(rows[start : end + 1]), language).closed
+    ):
+        start -= 1
+    return lines.indent_of(rows[start])
 
 
 def _in_body_of_words(prefix: str, bracket: str, known: Language) -> bool:

@@ -7,6 +7,7 @@ The text to the right of the cursor on its line stays, so the hole ends where th
 from tree_sitter import Tree
 
 from infill_engine.context.bodies import among_values, body_missing
+from infill_engine.context.drafts.error_checks import LINES, error_check
 from infill_engine.context.inside import inside
 from infill_engine.text import delimiters, lines, syntax
 from infill_engine.text.embedded import region
@@ -37,14 +38,15 @@ def hole_at(
         return Hole(HoleKind.LINE, 1, indent, closers)
     if right.strip() and not delimiters.is_comment(right, language):
         return Hole(HoleKind.EXPRESSION, 1, indent, closers)
+    checks = bool(error_check(prefix, suffix, language))
     if left.strip():
-        return Hole(HoleKind.LINE, 1, indent, closers)
+        return Hole(HoleKind.LINE, LINES if checks else 1, indent, closers)
     around = [] if tree is None else syntax.nodes_around(tree, byte_offset, byte_offset)
     if among_values(prefix, language, around):
         return Hole(HoleKind.EXPRESSION, 1, indent, closers)
     if not right.strip() and body_missing(prefix, suffix, language):
         return Hole(HoleKind.BLOCK, BLOCK_LINES, indent)
-    return Hole(HoleKind.STATEMENT, 1, indent)
+    return Hole(HoleKind.STATEMENT, LINES if checks else 1, indent)
 
 
 def _closers(right: str, language: str, mark: str) -> str:

@@ -33,6 +33,7 @@ class Features:
     analogous: float  # 1 if it began as an analogy
     alike: float  # characters left of the hole that match the analogous place once names are exchanged
     share: float
+    sure: float  # its probability by the text around it alone; 0 if that does not tell
     agreement: float  # 1 if model and draft produced the same text
     tokens: float
     characters: float
@@ -65,7 +66,13 @@ def evidence(proposals: Sequence[Proposal], request: InfillRequest, hole: Hole) 
 
 
 def _logprob(group: Sequence[Proposal]) -> float | None:
-    return max((proposal.logprob for proposal in group if proposal.logprob is not None), default=None)
+    """Return the log-probability of a text that may be written in several ways, such as with blanks or with a tab.
+
+    Equal values are of the same tokens: a retrieved text that the model has proposed, too.
+    """
+    ways = {proposal.logprob for proposal in group if proposal.logprob is not None}
+    most = max(ways, default=None)
+    return None if most is None else min(0.0, most + math.log(sum(math.exp(one - most) for one in ways)))
 
 
 def _shares(logprobs: Sequence[float | None]) -> list[float | None]:
@@ -105,6 +112,7 @@ def _features(
         analogous=float(analogous > 0),
         alike=math.log1p(analogous),
         share=math.log(max((draft.share for draft in drafts), default=1.0)),
+        sure=max((draft.sure for draft in drafts), default=0.0),
         agreement=float({Source.MODEL, Source.RETRIEVAL} <= sources),
         tokens=math.log(max(best.tokens, 1)),
         characters=math.log1p(len(best.text)),

@@ -5,7 +5,7 @@ Every step takes a list of texts and returns the ones it keeps. `Ranking.removed
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from infill_engine.ranking.calibration import BUILT_IN, Calibration
@@ -16,6 +16,7 @@ from infill_engine.types import Candidate, Hole, InfillRequest, Proposal, Remova
 
 UNSURE = 0.01  # confidence below which a text with a fault is not offered
 LEAST_OF_BEST = 0.02  # share of the best text's confidence below which a text is not offered
+_END = re.compile(r"\s*(?:[})\]]+[;,]?|end|fi|done|esac|</[\w:-]+>)")  # what follows the first line of an empty block
 _DRESS = re.compile(r"[\s\"'`()\[\]{}]|[;,]+\s*\Z")  # characters in which two texts of the same idea may differ
 
 
@@ -51,7 +52,9 @@ def rank(
     removed = [Removal(rule.__name__, proposal.text) for proposal, rule in dropped]
     for step in STEPS:
         before, kept = kept, step(kept, request)
-        removed += [Removal(step.__name__, one.proposal.text, one.confidence) for one in before if one not in kept]
+        texts = {one.proposal.text for one in kept}
+        gone = (one for one in before if one.proposal.text not in texts)
+        removed += [Removal(step.__name__, one.proposal.text, one.confidence) for one in gone]
     if not kept:
         harmless = [proposal for proposal, rule in results if rule in OF_TASTE]
         kept = [one for one in _scored(harmless, request, hole, calibration) if _is_sound(one, request)]
@@ -71,6 +74,18 @@ def least_broken(scored: Sequence[Scored], request: InfillRequest) -> list[Score
 def sure_or_sound(scored: Sequence[Scored], request: InfillRequest) -> list[Scored]:
     """Drop texts below UNSURE that leave a fault, even if the code around them is broken."""
     return [one for one in scored if one.confidence >= UNSURE or _is_sound(one, request)]
+
+
+def filled(scored: Sequence[Scored], request: InfillRequest) -> list[Scored]:  # noqa: ARG001
+    """Drop an empty block beside one that begins with the same line and has a body, which takes its confidence."""
+    kept = list(scored)
+    for one in scored:
+        head, _, end = one.proposal.text.partition("\n")
+        full = next((each for each in kept if each is not one and each.proposal.text.startswith(f"{head}\n")), None)
+        if full is not None and _END.fullmatch(end):
+            kept.remove(one)
+            kept[kept.index(full)] = replace(full, confidence=max(one.confidence, full.confidence))
+    return sorted(kept, key=lambda one: -one.confidence)
 
 
 def different(scored: Sequence[Scored], request: InfillRequest) -> list[Scored]:  # noqa: ARG001
@@ -93,7 +108,7 @@ def first_few(scored: Sequence[Scored], request: InfillRequest) -> list[Scored]:
     return list(scored[: request.candidates])
 
 
-STEPS: tuple[Step, ...] = (least_broken, sure_or_sound, different, near_the_best, first_few)
+STEPS: tuple[Step, ...] = (least_broken, sure_or_sound, filled, different, near_the_best, first_few)
 
 
 def _scored(
@@ -101,7 +116,7 @@ def _scored(
 ) -> list[Scored]:
     """Return the distinct texts, most trustworthy first."""
     found = [
-        Scored(proposal, calibration.confidence(features), features.new_faults)
+        Scored(proposal, max(calibration.confidence(features), features.sure), features.new_faults)
         for proposal, features in evidence(proposals, request, hole)
     ]
     return sorted(

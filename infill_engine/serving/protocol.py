@@ -24,7 +24,7 @@ from infill_engine.errors import WorkerError
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import Answer, Eagerness, InfillRequest, Level, ProjectText, Source
 
-PROTOCOL = 11  # of a shared engine and its clients; part of the name of its socket
+PROTOCOL = 12  # of a shared engine and its clients; part of the name of its socket
 MAX_FRAME_BYTES = 8 * 1024 * 1024
 MOST_CANDIDATES, MOST_HOLES, MOST_DRAFTS, MOST_EDITS = 64, 1024, 1024, 64  # of one request
 _LENGTH = struct.Struct(">I")

@@ -7,6 +7,7 @@ from itertools import pairwise
 from infill_engine.text import lines
 
 LOOKED_AT = 200  # lines above the cursor
+SHOWN_LINES = 500  # lines that show how a text is indented
 UNITS = (2, 4, 8)  # spaces in a level; three are too often an alignment
 
 
@@ -48,3 +49,20 @@ def unit_of_rows(rows: Sequence[str], level: int, usual: int) -> int:
 def _replaced(row: str, old: str, new: str) -> str:
     own = lines.indent_of(row)
     return own.replace(old, new) + row[len(own) :]
+
+
+def shown_in(text: str) -> str:
+    """Return a level of indentation as most lines of a text have it: a tab or some blanks; "" if none is indented."""
+    rows = [line for line in lines.split(text)[-SHOWN_LINES:] if line.strip()]
+    tabs = sum(row.startswith("\t") for row in rows)
+    blanks = sum(row.startswith("  ") for row in rows)
+    if not tabs and not blanks:
+        return ""
+    widths = (len(lines.indent_of(row)) for row in rows if row.startswith("  "))
+    least = min((width for width in widths if width in UNITS), default=UNITS[1])
+    return "\t" if tabs > blanks else " " * unit_of(text, least)
+
+
+def in_units(row: str, old: str, new: str) -> str:
+    """Return a row with `new` in place of each leading `old`."""
+    return _replaced(row, old, new)

@@ -6,6 +6,7 @@ See docs/next-edit.md.
 import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 from lsprotocol import types
 
@@ -104,7 +105,7 @@ async def _found(
         return Found(snapshot, reason=NoEditReason.STALE)
     place = to_place(snapshot.lines, params.position, session.client.can.encoding)
     try:
-        return await session.next_edits.ask(
+        found = await session.next_edits.ask(
             snapshot,
             offset(snapshot.lines, place),
             place[0],
@@ -115,6 +116,24 @@ async def _found(
     except Exception as fault:
         log.error("a request for next edits failed: %s", without_text(fault))
         return Found(snapshot, reason=NoEditReason.FAILED)
+    return _without_deleted(session, found)
+
+
+def _without_deleted(session: Session, found: Found) -> Found:
+    """Return the proposals that do not bring back what the user has just deleted."""
+    snapshot, deletions = found.snapshot, session.requests.suggestions.deletions
+    if snapshot is None:
+        return found
+    lines = snapshot.lines
+    kept = tuple(
+        held
+        for held in found.held
+        if not any(
+            deletions.restores(snapshot, place_at(lines, edit.span.start), place_at(lines, edit.span.end), edit.new)
+            for edit in held.proposal.edits
+        )
+    )
+    return replace(found, held=kept, reason=found.reason if kept or not found.held else NoEditReason.DISMISSED)
 
 
 def _asks_model(session: Session) -> bool:

@@ -50,6 +50,7 @@ def changed(
     for event in events:
         change = _change(before, event, session.client.can.encoding)
         after = documents.apply(uri, change)
+        session.requests.suggestions.deletions.edited(before, change)
         session.next_edits.edited(before, change, after, arrived)
         before = after
     snapshot = documents.settle(uri, document.version)
@@ -66,6 +67,7 @@ def closed(session: Session, uri: str) -> None:
         session.requests.suggestions.left(uri)
         session.next_edits.closed(uri)
         session.workspace.project.forget(uri)
+        session.workspace.indents.pop(uri, None)
         session.late_answers.forget()
 
 

@@ -6,30 +6,36 @@ in the background when it is opened, and again when the text is out of date. Unt
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from cachetools import LRUCache
 
 from infill_engine.context.drafts.renamed_match import outline_of_other
 from infill_engine.context.project_text import joined, nearest_first
+from infill_engine.text.indents import shown_in
 from infill_engine.text.languages import all_entries, language_of, related
 from infill_engine.types import ProjectText
+from lsp_server.project.editorconfig import indentation_of
 from lsp_server.project.excludes import is_excluded
 from lsp_server.project.files import MOST_LISTED, listed, read_source
 from lsp_server.protocol.uris import path_of, root_of
 
 OLD_SECONDS = 300.0
+MOST_PATHS = 5_000  # of the nearest files, which are remembered
 DOCUMENTS = 6  # documents whose project texts are kept
 
 
 @dataclass(slots=True)
 class _Read:
-    """The text that was read (empty during the first read) and when the read started or finished."""
+    """The text that was read (empty during the first read), when the read started or finished, the paths of all
+    files around, and a level of indentation there, "" if nothing shows one."""
 
     project_text: ProjectText
     since: float
+    paths: tuple[str, ...] = ()
+    indent: str = ""
 
 
 class ProjectTexts:
@@ -45,6 +51,16 @@ class ProjectTexts:
         known = self._known.get(path_of(uri))
         return ProjectText() if known is None else known.project_text
 
+    def paths(self, uri: str) -> tuple[str, ...]:
+        """Return the paths of the files around a document, nearest first, relative to its workspace folder."""
+        known = self._known.get(path_of(uri))
+        return () if known is None else known.paths
+
+    def indent(self, uri: str) -> str:
+        """Return a level of indentation as `.editorconfig` or else the files around a document have it, or ""."""
+        known = self._known.get(path_of(uri))
+        return "" if known is None else known.indent
+
     def is_due(self, uri: str) -> bool:
         """Return whether `read` should be called."""
         known = self._known.get(path_of(uri))
@@ -57,28 +73,51 @@ class ProjectTexts:
     async def read(self, uri: str, language: str, roots: Iterable[str], excludes: tuple[str, ...]) -> None:
         """Read the files around a document. A document outside all workspace folders has no project text."""
         path = path_of(uri)
-        self._known[path] = _Read(self.around(uri), self._clock())
+        self._known[path] = before = _Read(self.around(uri), self._clock(), self.paths(uri), self.indent(uri))
         root = root_of(path, roots)
-        if root is not None:
-            async with self._one_at_a_time:
-                if path not in self._known:  # evicted while waiting, because more documents were opened than are kept
-                    return
-                found = await asyncio.to_thread(read_around, Path(path), language, Path(root), excludes)
-                await asyncio.to_thread(outline_of_other, found.text, language)  # caches what the search needs
+        if root is None:
+            indent = await asyncio.to_thread(indentation_of, Path(path)) if path else ""
             if path in self._known:
-                self._known[path] = _Read(found, self._clock())
+                self._known[path] = replace(before, indent=indent)
+            return
+        async with self._one_at_a_time:
+            if path not in self._known:  # evicted while waiting, because more documents were opened than are kept
+                return
+            found = await asyncio.to_thread(_read_all, Path(path), language, Path(root), excludes)
+        if path in self._known:
+            self._known[path] = replace(found, since=self._clock())
 
 
-def read_around(document: Path, language: str, root: Path, excludes: tuple[str, ...]) -> ProjectText:
+def _read_all(document: Path, language: str, root: Path, excludes: tuple[str, ...]) -> _Read:
+    nearest = paths_around(document, root)
+    found = read_around(document, language, root, excludes, nearest)
+    outline_of_other(found.text, language)  # caches what the search needs
+    paths = tuple(str(one) for one in nearest[:MOST_PATHS])
+    return _Read(found, 0.0, paths, indentation_of(document) or shown_in(found.text))
+
+
+def paths_around(document: Path, root: Path) -> list[PurePosixPath]:
+    """List the files under `root` other than `document`, nearest first."""
+    own = PurePosixPath(document.relative_to(root).as_posix())
+    paths = (path for path, _ in zip(listed(root), range(MOST_LISTED), strict=False))
+    return nearest_first(own, (path for path in paths if path != own))
+
+
+def read_around(
+    document: Path,
+    language: str,
+    root: Path,
+    excludes: tuple[str, ...],
+    nearest: Sequence[PurePosixPath] | None = None,
+) -> ProjectText:
     """Read the files under `root` nearest to `document`, excluding itself, in its `language` or one searched with it.
 
-    Folders that cannot be read contribute no text.
+    `nearest` are all files there, if they are known. Folders that cannot be read contribute no text.
     """
-    own = PurePosixPath(document.relative_to(root).as_posix())
-    paths = [path for path, _ in zip(listed(root), range(MOST_LISTED), strict=False)]
     alike = related(language)
-    nearest = nearest_first(own, (path for path in paths if path != own and language_of(path.name) in alike))
-    allowed = (path for path in nearest if not is_excluded((root / path).as_uri(), excludes, (str(root),)))
+    files = paths_around(document, root) if nearest is None else nearest
+    written = (path for path in files if language_of(path.name) in alike)
+    allowed = (path for path in written if not is_excluded((root / path).as_uri(), excludes, (str(root),)))
     read = ((str(path), read_source(root / path)) for path in allowed)
     return joined((path, text) for path, text in read if text is not None)
 

@@ -4,7 +4,7 @@ infill/candidates   request       `CandidatesParams` -> candidates with all thei
 infill/getStatus    request       the engine's state and the current settings
 infill/status       notification  the same, on every change (`lsp_server.status`)
 infill/lateAnswer   notification  where to ask again (`lsp_server.suggestions.late_answers`)
-infill/cursor       notification  `PlaceParams`, from the client: where the cursor has come to rest
+infill/cursor       notification  `CursorParams`, from the client: where the cursor has come to rest
 infill.accepted     command       `AnswerPart`: a shown candidate was accepted
 infill.dismissed    command       `AnswerPart`: the candidates shown in a document were dismissed
 infill.restartEngine  command     restart the worker
@@ -65,6 +65,19 @@ class PlaceParams(msgspec.Struct, frozen=True, rename="camel"):
     position: types.Position
 
 
+class FormattingOptions(msgspec.Struct, frozen=True, rename="camel"):
+    """How the editor indents a document; the part of LSP's FormattingOptions that is used."""
+
+    tab_size: int
+    insert_spaces: bool
+
+
+class CursorParams(PlaceParams, frozen=True, rename="camel"):
+    """The cursor's place, and how the editor indents the document."""
+
+    options: FormattingOptions | None = None
+
+
 class ReportedError(msgspec.Struct, frozen=True):
     """An error that another server reports: the line where it begins, counted from 0, and what it says."""
 
@@ -99,7 +112,7 @@ class AnswerPart(msgspec.Struct, frozen=True):
 
 
 REQUESTS: dict[str, type] = {CANDIDATES: CandidatesParams, NEXT_EDIT: NextEditParams, INLINE_EDIT: PlaceParams}
-NOTIFICATIONS: dict[str, type] = {CURSOR: PlaceParams, DID_DISMISS_NEXT_EDIT: DismissedParams}
+NOTIFICATIONS: dict[str, type] = {CURSOR: CursorParams, DID_DISMISS_NEXT_EDIT: DismissedParams}
 
 T = TypeVar("T")
 

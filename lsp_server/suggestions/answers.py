@@ -21,13 +21,14 @@ async def answer_by(
 ) -> Answer:
     """Return the engine's answer in time for a reply by `due` (seconds of `deadline.now`); see `EngineClient.ask`.
 
-    While the engine loads, or is overdue and does not answer, retrieved texts take its place.
+    While the engine loads, retrieved texts take its place, and also if it does not answer in time and is overdue or the
+    text around the cursor leaves no choice.
     """
-    overdue = engine.worker.overdue
-    drafts = asyncio.ensure_future(_from_drafts(request, due)) if overdue else None
+    in_place = engine.worker.overdue or any(draft.sure for draft in request.drafts or ())
+    drafts = asyncio.ensure_future(_from_drafts(request, due)) if in_place else None
     try:
         answer = await engine.ask(document, request, due, on_preview, on_late)
-        if answer.reason is Reason.LOADING or (overdue and answer.reason is Reason.DEADLINE):
+        if answer.reason is Reason.LOADING or (in_place and answer.reason is Reason.DEADLINE):
             found = await (drafts or _from_drafts(request, due))
             if worth_showing(found, unsure=unsure).candidates:
                 return found

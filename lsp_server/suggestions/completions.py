@@ -14,6 +14,7 @@ from lsp_server.status import StatusReporter
 from lsp_server.suggestions.answers import answer_by, worth_showing
 from lsp_server.suggestions.prefetch import Prefetcher
 from lsp_server.suggestions.request_builder import RequestBuilder
+from lsp_server.suggestions.unasked import unasked
 from lsp_server.usage.counters import UsageCounters
 
 log = logging.getLogger(__name__)
@@ -119,7 +120,7 @@ class Completions:
         if not workspace.documents.is_newest(snapshot):
             return Answer(reason=Reason.SUPERSEDED)
         if not asked.invoked:
-            answer = requests.suggestions.dismissals.without_typed_past(*insertion.where, insertion.lead, answer)
+            answer = unasked(requests, *insertion.where, insertion.lead, answer)
         answer = worth_showing(answer, unsure=asked.explicit)
         shown_on = insertion.is_plain and answer.reason not in OVERTAKEN
         rest = requests.suggestions.rest(snapshot, place) if shown_on else ""

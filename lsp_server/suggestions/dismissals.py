@@ -6,9 +6,8 @@
 A place is the same as long as its line and the lines next to it are. Edits elsewhere may move it.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from infill_engine.types import Answer, Reason
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.protocol.positions import Place, line_content
 
@@ -63,14 +62,6 @@ class Dismissals:
             return False
         here, rest = offered(snapshot, start, end, text)
         return any(at == here and (known.startswith(rest) or rest.startswith(known)) for at, known in offers)
-
-    def without_typed_past(self, snapshot: Snapshot, start: Place, end: Place, lead: str, answer: Answer) -> Answer:
-        """Return an answer without the texts that, after `lead`, the user typed past at this place."""
-        is_past = self.was_typed_past
-        kept = tuple(each for each in answer.candidates if not is_past(snapshot, start, end, lead + each.text))
-        if answer.candidates and not kept:
-            return Answer(reason=Reason.DISMISSED)
-        return answer if len(kept) == len(answer.candidates) else replace(answer, candidates=kept)
 
     def forget(self, uri: str) -> None:
         """The document was closed."""

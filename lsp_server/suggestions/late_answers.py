@@ -16,6 +16,7 @@ from lsp_server.protocol.wire import WireProtocol
 from lsp_server.suggestions.answers import worth_showing
 from lsp_server.suggestions.completions import Insertion, Reply
 from lsp_server.suggestions.request_builder import RequestBuilder
+from lsp_server.suggestions.unasked import unasked
 
 
 @dataclass(eq=False, slots=True)
@@ -70,13 +71,9 @@ class LateListener:
     def __call__(self, answer: Answer) -> bool:
         """Tell the client, and return True, if an answer is worth showing in the place of what is shown."""
         requests, snapshot = self.answers.requests, self.insertion.snapshot
-        dismissals = requests.suggestions.dismissals
-        wanted = (
-            answer
-            if self.invoked
-            else dismissals.without_typed_past(*self.insertion.where, self.insertion.lead, answer)
-        )
-        candidates = worth_showing(wanted, unsure=self.invoked).candidates
+        if not self.invoked:
+            answer = unasked(requests, *self.insertion.where, self.insertion.lead, answer)
+        candidates = worth_showing(answer, unsure=self.invoked).candidates
         if self._shown is None or not candidates or not requests.workspace.documents.is_newest(snapshot):
             return False
         text = candidates[0].text

@@ -19,6 +19,7 @@ from infill_engine.text.lines import with_plain_ends
 from infill_engine.text.sequences import common_prefix
 from lsp_server.documents.snapshots import Snapshot, one_key_types
 from lsp_server.protocol.positions import Place
+from lsp_server.suggestions.deletions import Deletions
 from lsp_server.suggestions.dismissals import Dismissals, Offer, context_of, offered
 
 LONGEST_LINES = 200  # lines inserted below a suggestion; a longer insertion is not one of ours
@@ -74,6 +75,7 @@ class SuggestionTracker:
 
     count: Count
     dismissals: Dismissals = field(default_factory=Dismissals)
+    deletions: Deletions = field(default_factory=Deletions)
     _suggestions: dict[str, _Suggestion] = field(default_factory=dict)
 
     def shown(
@@ -178,6 +180,7 @@ class SuggestionTracker:
         """The document was closed."""
         self._end(self._suggestions.pop(uri, None), Outcome.REJECTED)
         self.dismissals.forget(uri)
+        self.deletions.forget(uri)
 
     def left_all(self) -> None:
         """The session ends."""

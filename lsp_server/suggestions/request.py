@@ -33,12 +33,15 @@ def build_request(
     project: ProjectText = NO_PROJECT_TEXT,
     window: WindowSettings = USUAL_WINDOW,
     path: str = "",
+    paths: Sequence[str] = (),
+    indent: str = "",
 ) -> InfillRequest:
     """Build the request for the hole at `place`.
 
     `others` are open documents, nearest first. Only those in the same language, or in one searched with it, are used.
     `project` is text of files that are not open, `window` how much text around the place the engine wants, and `path`
-    the document's path relative to its project.
+    the document's path relative to its project; `paths` are those of the project's other files, nearest first.
+    `indent` is a level of indentation as the editor or the project has it.
 
     Equal text around equal places gives equal requests, so that a request can join a pending one.
     """
@@ -48,7 +51,7 @@ def build_request(
     hole = hole_at(prefix, suffix, snapshot.language, tree, byte_offset)
     before, after = _sides(lines, place)
     sources = [before, after, *_other_files(snapshot, others), project.text]
-    drafts = find_drafts(prefix, suffix, sources, hole, language_at(prefix, suffix, snapshot.language))
+    drafts = find_drafts(prefix, suffix, sources, hole, language_at(prefix, suffix, snapshot.language), path, paths)
     wider_context = _wider_context(before, after, prefix, suffix)
     return InfillRequest(
         prefix,
@@ -61,6 +64,7 @@ def build_request(
         settings.show_from,
         wider_context,
         path,
+        indent=indent,
     )
 
 

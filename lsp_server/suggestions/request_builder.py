@@ -64,7 +64,9 @@ class RequestBuilder:
         around = self._around(snapshot)
         place = (place[0] + around.top, place[1])
         others = self.neighbours(snapshot)
-        parts = (around.text, place, settings, others, around.project, around.window, around.path)
+        paths = self.workspace.project.paths(snapshot.uri) if settings.search_project else ()
+        indent = self.workspace.indents.get(snapshot.uri) or self.workspace.project.indent(snapshot.uri)
+        parts = (around.text, place, settings, others, around.project, around.window, around.path, paths, indent)
         known, request = self._last
         if request is None or known != parts:
             request = build_request(*parts)

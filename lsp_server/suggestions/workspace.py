@@ -10,12 +10,17 @@ from lsp_server.settings.schema import ServerSettings
 
 @dataclass(eq=False, slots=True)
 class Workspace:
-    """The documents and files of a connection. `roots` are the paths of the workspace folders."""
+    """The documents and files of a connection.
+
+    `roots` are the paths of the workspace folders, `indents` a level of indentation of each document whose editor says
+    it.
+    """
 
     settings: ServerSettings = field(default_factory=ServerSettings)
     roots: tuple[str, ...] = ()
     documents: Documents = field(default_factory=Documents)
     notebooks: Notebooks = field(init=False)
+    indents: dict[str, str] = field(default_factory=dict)
     project: ProjectTexts = field(default_factory=ProjectTexts)
 
     def __post_init__(self) -> None:

@@ -17,6 +17,7 @@ import type { ServerCommand } from './locate';
 import { SHOW_LOG, tellOnce } from './messages';
 import type { Nudge } from './nudge';
 import { ACCEPTED, type EngineStatus, lateAnswerNotification, statusNotification } from './protocol';
+import { environmentWithProxy } from './proxy';
 import type { Statistics } from './statistics';
 import { isOn, languageIsOn } from './toggle';
 
@@ -118,7 +119,7 @@ class QuietClient extends LanguageClient {
 }
 
 async function startProcess(server: ServerCommand, folder: string): Promise<ChildProcess> {
-    const child = spawn(server.command, server.args, { cwd: folder, stdio: 'pipe' });
+    const child = spawn(server.command, server.args, { cwd: folder, env: environmentWithProxy(), stdio: 'pipe' });
     try {
         await once(child, 'spawn');
     } catch (fault) {

@@ -63,7 +63,7 @@ export class RestingCursor implements vscode.Disposable {
         this.changed = { document, range: new vscode.Range(change.range.start, end) };
     }
 
-    private tell({ document, selection }: vscode.TextEditor): void {
+    private tell({ document, selection, options: { tabSize, insertSpaces } }: vscode.TextEditor): void {
         const { client } = this.server;
         if (!client || !selection.isEmpty || whyNot(document) || !isOn() || !languageIsOn(document.languageId)) {
             return;
@@ -71,7 +71,8 @@ export class RestingCursor implements vscode.Disposable {
         const convert = client.code2ProtocolConverter;
         const textDocument = convert.asVersionedTextDocumentIdentifier(document);
         const position = convert.asPosition(selection.active);
+        const options = { tabSize: Number(tabSize), insertSpaces: insertSpaces === true };
         // If the server is gone, nothing is lost.
-        client.sendNotification(cursorNotification, { textDocument, position }).catch(() => undefined);
+        client.sendNotification(cursorNotification, { textDocument, position, options }).catch(() => undefined);
     }
 }

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import * as vscode from 'vscode';
 import { CURRENT, onPath, pythonOf, workspacePythons } from './locate';
 import { SHOW_LOG, tell } from './messages';
+import { environmentWithProxy } from './proxy';
 
 const NEW_ENOUGH = 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))';
 const PYTHONS = ['python3', 'python3.14', 'python3.13', 'python3.12', 'python3.11', 'python'];
@@ -107,7 +108,11 @@ function runPython(
 ): Promise<void> {
     return new Promise((resolve, reject) => {
         const isolated = args[1] === 'lsp_server' ? [] : ['-I'];
-        const child = spawn(python, [...isolated, ...args], { cwd: folder, detached: process.platform !== 'win32' });
+        const child = spawn(python, [...isolated, ...args], {
+            cwd: folder,
+            env: environmentWithProxy(),
+            detached: process.platform !== 'win32',
+        });
         let last = '';
         for (const stream of [child.stdout, child.stderr]) {
             createInterface({ input: stream }).on('line', (line) => {

@@ -42,13 +42,17 @@ export interface Canvas {
     rows: { slots: { text: string; state: string; confidence?: number }[]; source?: string }[];
 }
 
-export interface CursorParams {
+export interface PlaceParams {
     textDocument: VersionedTextDocumentIdentifier;
     position: Position;
 }
 
+export interface CursorParams extends PlaceParams {
+    options: { tabSize: number; insertSpaces: boolean };
+}
+
 /** The errors are those that other servers report in the document. */
-export interface NextEditParams extends CursorParams {
+export interface NextEditParams extends PlaceParams {
     errors: { line: number; message: string }[];
 }
 

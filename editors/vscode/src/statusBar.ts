@@ -1,5 +1,6 @@
 /** The item in the status bar: the engine's state, or why there is no suggestion. A click opens the menu. */
 
+import { hostname } from 'node:os';
 import * as vscode from 'vscode';
 import { whyNot } from './documents';
 import type { EngineStatus } from './protocol';
@@ -17,7 +18,7 @@ export function statusBar(server: Server): vscode.Disposable {
     const update = (): void => {
         const view = viewOf(here(server.status, vscode.window.activeTextEditor?.document));
         item.text = `$(${view.icon}) ${view.text}`;
-        item.tooltip = new vscode.MarkdownString(view.tooltip);
+        item.tooltip = new vscode.MarkdownString(view.tooltip + where());
         item.accessibilityInformation = { label: `${view.text}. ${view.tooltip}` };
         item.backgroundColor = view.severity && new vscode.ThemeColor(`statusBarItem.${view.severity}Background`);
         item.show();
@@ -33,6 +34,12 @@ export function statusBar(server: Server): vscode.Disposable {
             }
         }),
     );
+}
+
+/** Where the server runs, if that is not the machine in front of the user. */
+function where(): string {
+    const { remoteName } = vscode.env;
+    return remoteName ? ` The server and the model run on ${hostname()} (${remoteName}).` : '';
 }
 
 /** The engine's status for the open document, which may not be supported. */

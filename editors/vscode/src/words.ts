@@ -25,7 +25,7 @@ const REASONS: Record<string, readonly [words: string, sentence: string]> = {
         'Time ran out before a candidate was finished. *Infill: Trigger* and larger values of `infill.budgetMs` (while typing) ' +
             'and `infill.explicitBudgetMs` (when you ask) give the model more.',
     ],
-    deletion: ['after a deletion', 'Nothing is suggested right after a deletion. *Infill: Trigger* asks anyway.'],
+    deletion: ['after a deletion', 'Nothing is suggested right after a deletion, nor what was deleted. *Infill: Trigger* asks anyway.'],
     undo: ['after an undo', 'Nothing is suggested right after undo or redo. *Infill: Trigger* asks anyway.'],
     dismissed: ['dismissed here', 'You dismissed the suggestion or typed past it. *Infill: Trigger* shows it anyway.'],
     disabled: ['off for this language', 'Off for this language. *Infill: Toggle for Language* turns it on.'],

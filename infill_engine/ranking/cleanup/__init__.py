@@ -9,14 +9,20 @@ from dataclasses import replace
 
 from infill_engine.ranking.cleanup.balance import balance
 from infill_engine.ranking.cleanup.blank import blank
+from infill_engine.ranking.cleanup.block_end import block_end
 from infill_engine.ranking.cleanup.comment_mark import comment_mark
+from infill_engine.ranking.cleanup.cut_words import cut_words
+from infill_engine.ranking.cleanup.first_indentation import first_indentation
+from infill_engine.ranking.cleanup.getters import getters
 from infill_engine.ranking.cleanup.indentation import indentation
 from infill_engine.ranking.cleanup.leading_blank import leading_blank
 from infill_engine.ranking.cleanup.line_ends import plain_line_ends
 from infill_engine.ranking.cleanup.max_lines import max_lines
 from infill_engine.ranking.cleanup.neighbours import neighbours
+from infill_engine.ranking.cleanup.other_branch import other_branch
 from infill_engine.ranking.cleanup.repetition import repetition
 from infill_engine.ranking.cleanup.scripts import scripts
+from infill_engine.ranking.cleanup.secret_values import secret_values
 from infill_engine.ranking.cleanup.suffix_overlap import suffix_overlap
 from infill_engine.ranking.cleanup.trailing_blank import trailing_blank
 from infill_engine.ranking.cleanup.undecodable import undecodable
@@ -30,20 +36,26 @@ RULES: tuple[Rule, ...] = (
     plain_line_ends,
     leading_blank,
     max_lines,
+    first_indentation,
     indentation,
     balance,
     suffix_overlap,
+    other_branch,
     trailing_blank,
+    block_end,
     comment_mark,
+    getters,
     scripts,
+    cut_words,
+    secret_values,
     repetition,
     neighbours,
     blank,
 )
 
 
-# These rules drop harmless texts, which are offered if there is nothing else.
-OF_TASTE: tuple[Rule, ...] = (repetition, neighbours)
+# These rules drop harmless texts, which are offered to whoever asks if there is nothing else.
+OF_TASTE: tuple[Rule, ...] = (secret_values, repetition, neighbours)
 
 
 def clean(text: str, request: InfillRequest, hole: Hole) -> str | None:

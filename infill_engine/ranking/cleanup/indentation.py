@@ -23,7 +23,7 @@ def indentation(text: str, request: InfillRequest, hole: Hole) -> str | None:
     # On a blank line, the text may contain the indentation or the rest of it.
     indent = hole.indent if left.strip() else left + lines.indent_of(first)
     goes_on = _goes_on(first, known)
-    rest = _in_units_of_file(rest, indent, goes_on, request.prefix, known)
+    rest = _in_units_of_file(rest, indent, goes_on, request, known)
     if _is_relative(rest, indent, goes_on, known):
         rest = [indent + row if row.strip() else row for row in rest]
     rest = [_moved(row, rest, first, indent, goes_on, known) for row in rest]
@@ -38,14 +38,17 @@ def _goes_on(first: str, known: Language) -> bool:
     return bool(by_end or delimiters.scan(first, known.id).opened)
 
 
-def _in_units_of_file(rest: list[str], indent: str, goes_on: bool, prefix: str, known: Language) -> list[str]:
+def _in_units_of_file(
+    rest: list[str], indent: str, goes_on: bool, request: InfillRequest, known: Language
+) -> list[str]:
     """Return the rows indented with tabs if the hole is, or with spaces if it is."""
-    usual = len(known.layout.indent) if known.layout.indent.isspace() and "\t" not in known.layout.indent else 4
+    blanks = [one for one in (request.indent, known.layout.indent) if one.isspace() and "\t" not in one]
+    usual = len(blanks[0]) if blanks else 4
     if "\t" in indent:
         level = indent.count("\t") + goes_on
         return indents.with_tabs(rest, indents.unit_of_rows(rest, level, usual))
     if indent and any("\t" in lines.indent_of(row) for row in rest):
-        return indents.with_blanks(rest, indents.unit_of(prefix, usual))
+        return indents.with_blanks(rest, indents.unit_of(request.prefix, usual))
     return rest
 
 

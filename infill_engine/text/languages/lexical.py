@@ -48,7 +48,8 @@ class Lexical(Table, frozen=True, kw_only=True, dict=True):
     A line comment is a mark, a block comment the marks at its ends. A string is a quote: it has backslash escapes and,
     unless the quote has three characters, one line. With `comment_after_blank`, a line comment needs a blank before it.
     `whole` matches text that opens and closes nothing, such as a character literal or a regular expression. `restart`
-    matches text that cannot be inside brackets. `word` matches a name or a number.
+    matches text that cannot be inside brackets. `word` matches a name or a number. With `bare_strings`, a word without
+    quotes is a string.
     """
 
     line_comments: tuple[Word | LineComment, ...]
@@ -59,6 +60,7 @@ class Lexical(Table, frozen=True, kw_only=True, dict=True):
     restart: Pattern | None = None
     word: Pattern
     keywords: frozenset[Word]
+    bare_strings: bool
     parts_names: bool  # whether capitals and hyphens separate the words of a name, as in `userName` and `user-name`
 
     @cached_property

@@ -175,7 +175,10 @@ class Code(Table, frozen=True, kw_only=True):
 
     `definitions` and `constants` match a line that defines the name in a group. `owners` matches the first line of a
     class or the like, `fields` a line within it that declares a member, `members` a line elsewhere that defines one.
-    `starts` matches a line from which a part of a file can be parsed alone.
+    `starts` matches a line from which a part of a file can be parsed alone. A group of `getters` is the name of a
+    method without parameters, or the components of a record that are read like one. `method_values` says that such a
+    method may be named without a call. A group of `error_check` is the variable of the error that a line assigns and
+    the next one checks.
     """
 
     definitions: tuple[Pattern, ...]
@@ -184,6 +187,9 @@ class Code(Table, frozen=True, kw_only=True):
     fields: Pattern
     members: Pattern | None = None
     starts: Pattern | None = None
+    getters: tuple[Pattern, ...] = ()
+    method_values: bool = False
+    error_check: Pattern | None = None
 
     def defined(self, line: str) -> str | None:
         """Return the name that `line` defines; None if it defines none."""
@@ -221,6 +227,22 @@ class Embedded(Table, frozen=True):
     language: str = ""
 
 
+class Reference(Table, frozen=True, kw_only=True):
+    """A place where a name that the file declares is due, and the pattern of such declarations.
+
+    `at` matches the text up to the cursor; its group `part` is what is typed of the name. The first group of `names` is
+    the name. With `siblings`, only names beside the one whose value is being written are due: at its indentation, and
+    under the same parent. A name that is due `once` is left out if it stands between the same texts elsewhere.
+    `suffix` follows the name.
+    """
+
+    at: Pattern
+    names: Pattern
+    siblings: bool = False
+    once: bool = False
+    suffix: str = ""
+
+
 class Entry(Table, frozen=True, kw_only=True):
     """The facts about a language that are needed before a file is open. Equal if the LSP language identifiers are.
 
@@ -252,3 +274,4 @@ class Language(Entry, frozen=True, kw_only=True):
     syntax: Syntax
     code: Code
     embedded: tuple[Embedded, ...] = ()
+    references: tuple[Reference, ...] = ()

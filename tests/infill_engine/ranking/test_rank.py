@@ -55,7 +55,7 @@ def check(marked: str, proposals: list[Proposal], expected: list[str], language:
         ("x = foo(|)\n", [proposal("a", -1), proposal("b(", -0.1)], ["a"]),
         ("x = |\n", [proposal("foo(a)", -1), proposal("foo(a", -0.1)], ["foo(a)"]),
         # Where all of it does, the less broken comes first and nothing is lost.
-        ("x = foo(|)\n", [proposal("a((", -0.1), proposal("b = = (= (", -0.05)], ["a((", "b = = (= ("]),
+        ("x = foo(|)\n", [proposal("a b", -0.1), proposal("a ; b ; c", -0.05)], ["a b", "a ; b ; c"]),
         # A broken buffer is not the candidates' fault.
         ("def f(:\n    x = [1\n    y = foo(|)\n", [proposal("a", -0.1), proposal("b", -0.2)], ["a", "b"]),
         ("x = = (\n|\n", [proposal("a = 1", -0.1)], ["a = 1"]),
@@ -72,7 +72,7 @@ def test_order(marked: str, proposals: list[Proposal], expected: list[str]) -> N
 
 
 def test_a_language_without_a_grammar_is_ranked_by_probability() -> None:
-    check("x = foo(|)\n", [proposal("a", -1), proposal("b(", -0.1)], ["b(", "a"], "klingon")
+    check("x = foo(|)\n", [proposal("a", -1), proposal("b +", -0.1)], ["b +", "a"], "klingon")
 
 
 def test_json_is_checked_although_a_name_is_no_value_there() -> None:
@@ -110,7 +110,7 @@ def test_what_is_likelier_than_the_others_is_worth_more() -> None:
         (proposal("a", tokens=1), proposal("a", tokens=9)),
         (proposal("a", partial=False), proposal("a", partial=True)),
         (proposal("a", draft=COPY), proposal("a", draft=Draft("a", copied=4))),
-        (proposal("a"), proposal("a(")),
+        (proposal("a"), proposal("a b")),
     ],
 )
 def test_confidence_follows_the_features(better: Proposal, worse: Proposal) -> None:
@@ -208,13 +208,13 @@ def test_a_text_far_behind_the_best_is_no_alternative() -> None:
 
 
 def test_every_text_that_is_removed_is_told_with_the_step_that_removed_it() -> None:
-    texts = {"a": "", "b": "first_few", "f(": "least_broken", "( a )": "different", "  ": "blank"}
+    texts = {"a": "", "b": "first_few", "f b": "least_broken", "f(": "block_end", "( a )": "different", "  ": "blank"}
     texts |= {"q, q, q, q, q, q, q": "repetition", "z": "near_the_best"}
     worth = {"a": -0.1, "b": -0.3, "z": -60.0}
     found = ranking("x = |\n", *(proposal(text, worth.get(text, -0.2)) for text in texts), candidates=1)
     assert [one.text for one in found.candidates] == ["a"]
     assert {one.text: one.step for one in found.removed} == {text: step for text, step in texts.items() if step}
-    assert all((one.confidence is None) == (one.step in ("blank", "repetition")) for one in found.removed)
+    assert all((one.confidence is None) == (one.step in ("blank", "block_end", "repetition")) for one in found.removed)
 
 
 def test_rather_a_text_of_doubtful_taste_than_none() -> None:
@@ -229,3 +229,36 @@ def test_rather_a_text_of_doubtful_taste_than_none() -> None:
 def test_a_php_file_without_code_is_html() -> None:
     whole, cut = proposal("<li>Two</li>", -0.5), proposal("<li>Two</li", -0.1)
     check("<ul>\n  <li>One</li>\n  |\n</ul>\n", [whole, cut], ["<li>Two</li>"], "php")
+
+
+def test_what_the_file_leaves_no_choice_of_comes_first() -> None:
+    named = proposal("db", -6, draft=Draft("db", sure=0.9), source=Source.RETRIEVAL)
+    first, *_ = ranked("x = foo(|)\n", proposal("cache", -1.5), named)
+    assert (first.text, first.confidence) == ("db", 0.9)
+
+
+def test_ways_to_write_a_text_add_up() -> None:
+    wide, narrow = proposal("a,  b", logprob=-1.0), proposal("a, b", logprob=-1.2)
+    apart = ranked("x = foo(|)\n", narrow, proposal("c", logprob=-1.0))[-1].confidence
+    together = ranked("x = foo(|)\n", narrow, wide, proposal("c", logprob=-1.0))
+    assert together[0].confidence > apart
+    copied = replace(narrow, source=Source.RETRIEVAL, draft=Draft("a, b"))
+    hole, request = hole_at("x = foo(", ")\n", "python"), InfillRequest("x = foo(", ")\n", "python")
+    assert evidence([narrow, copied], request, hole)[0][1].logprob == narrow.logprob
+
+
+@pytest.mark.parametrize(
+    ("language", "marked", "empty", "full"),
+    [
+        ("go", "func f() error {\n\t|\n\treturn nil\n}\n", "if err != nil {", "if err != nil {\n\t\treturn err\n\t}"),
+        ("javascript", "function f() {\n  |\n}\n", "for (const a of b) {", "for (const a of b) {\n    c(a);\n  }"),
+        ("lua", "function f()\n  |\nend\n", "if a then", "if a then\n    b()\n  end"),
+    ],
+)
+def test_a_block_with_a_body_takes_the_place_of_an_empty_one(language: str, marked: str, empty: str, full: str) -> None:
+    prefix, _, suffix = marked.partition("|")
+    hole = replace(hole_at(prefix, suffix, language), max_lines=4)
+    request = InfillRequest(prefix, suffix, language, hole)
+    (alone,) = rank([proposal(empty)], request, hole).candidates
+    (found,) = rank([proposal(empty), proposal(full, -2)], request, hole).candidates
+    assert (found.text, found.confidence) == (full, alone.confidence)

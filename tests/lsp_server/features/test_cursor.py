@@ -208,3 +208,20 @@ async def test_text_around_a_deletion_or_an_undo_is_read_ahead(
         bench.session.protocol.handle_message({"method": "textDocument/didChange", "params": params})
     await asyncio.sleep(0.2)
     assert [warmed.replace(CURSOR, "│") for warmed in bench.warmed] == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"tabSize": 2, "insertSpaces": True}, "  "),
+        ({"tabSize": 8, "insertSpaces": False}, "\t"),
+        ({"tabSize": 0, "insertSpaces": True}, ""),
+        (None, ""),
+    ],
+)
+async def test_how_the_editor_indents(bench: Bench, options: object, expected: str) -> None:
+    place = {"textDocument": {"uri": URI}, "position": {"line": 0, "character": 0}, "options": options}
+    bench.session.protocol.handle_message({"method": "infill/cursor", "params": place})
+    snapshot = bench.session.workspace.documents.get(URI)
+    assert snapshot is not None
+    assert bench.session.requests.completion(snapshot, (0, 0)).indent == expected

@@ -42,7 +42,6 @@ CASES = [
     ("x = │", ["z", 5, "y = "], ["alpha(1)"]),
     # Typed along, taken back or accepted: not typed past.
     ("x = │", ["a", 2, " "], ALL),
-    ("x = │", ["alpha(1)", 9, " "], ALL),
     ("x = │", [1, " "], ALL),
     # Dismissed: nothing is shown at the place, nor while the text is typed.
     ("x = │", [DISMISS], NONE),
@@ -93,6 +92,16 @@ async def test_what_is_shown(window: Editor, marked: str, steps: list[str | int]
     if not shown:
         assert (await window.status()).lastReason == "dismissed"
         assert await window.ask(uri, kind=INVOKED)  # whoever asks is answered
+    window.close_all()
+
+
+async def test_what_was_accepted_and_erased_does_not_come_back(window: Editor) -> None:
+    uri = window.open("x = │")
+    assert await window.ask(uri) == ALL
+    await do(window, uri, ["alpha(1)", 9, " "])
+    assert await window.ask(uri) == []
+    assert (await window.status()).lastReason == "deletion"
+    assert await window.ask(uri, kind=INVOKED) == ALL
     window.close_all()
 
 

@@ -36,7 +36,11 @@ function M._tell(bufnr)
   if here and client and vim.list_contains({ 'n', 'i' }, vim.api.nvim_get_mode().mode:sub(1, 1)) then
     local document = vim.lsp.util.make_text_document_params(bufnr)
     document.version = vim.lsp.util.buf_versions[bufnr]
-    client:notify(METHOD, { textDocument = document, position = place.position(here, client.offset_encoding) })
+    client:notify(METHOD, {
+      textDocument = document,
+      position = place.position(here, client.offset_encoding),
+      options = { tabSize = vim.lsp.util.get_effective_tabstop(bufnr), insertSpaces = vim.bo[bufnr].expandtab },
+    })
   end
 end
 

@@ -1,0 +1,44 @@
+"""What is not shown unasked at a place, whatever its confidence."""
+
+from dataclasses import replace
+
+from infill_engine.types import Answer, Candidate, Reason
+from lsp_server.documents.snapshots import Snapshot
+from lsp_server.protocol.positions import Place
+from lsp_server.protocol.uris import path_of
+from lsp_server.suggestions.invented import invents
+from lsp_server.suggestions.request_builder import RequestBuilder
+
+
+def unasked(
+    requests: RequestBuilder, snapshot: Snapshot, start: Place, end: Place, lead: str, answer: Answer
+) -> Answer:
+    """Return the part of an answer that may be shown unasked, where `lead` and a text would replace `start` to `end`.
+
+    Left out is what the user typed past, and what names a file that does not exist. If the best text brings back what
+    was deleted there, nothing is shown: the user is about to write something else.
+    """
+    dismissals, deletions = requests.suggestions.dismissals, requests.suggestions.deletions
+
+    def is_past(each: Candidate) -> bool:
+        return dismissals.was_typed_past(snapshot, start, end, lead + each.text)
+
+    new = tuple(each for each in answer.candidates if not is_past(each))
+    if answer.candidates and not new:
+        return Answer(reason=Reason.DISMISSED)
+    if new and deletions.restores(snapshot, start, end, lead + new[0].text):
+        return Answer(reason=Reason.DELETION)
+    kept = tuple(each for each in new if not _is_invented(requests, snapshot, start, end, lead, each))
+    return replace(answer, candidates=kept) if kept or not new else Answer(reason=Reason.LOW_CONFIDENCE)
+
+
+def _is_invented(
+    requests: RequestBuilder, snapshot: Snapshot, start: Place, end: Place, lead: str, candidate: Candidate
+) -> bool:
+    """Return whether a text names a missing file, unless the text around it leaves no choice: one to be written."""
+    documents, project = requests.workspace.documents, requests.workspace.project
+    known = (*(path_of(other.uri) for other in documents.snapshots()), *project.paths(snapshot.uri))
+    if not invents(snapshot, start, end, lead + candidate.text, known):
+        return False
+    drafts = requests.completion(snapshot, end).drafts if start == end and not lead else ()
+    return all(draft.text != candidate.text for draft in drafts or () if draft.sure)
