@@ -203,7 +203,8 @@ class _Captures:
         for capture, role in _PLAIN:
             if capture in here and not (role is Role.MEMBER and any(name.startswith(_DEFINITION) for name in exact)):
                 return role, capture[len("local.") :], here[capture], capture
-        definition = next((name for name in exact if name.startswith(_DEFINITION)), None)
+        defined = [name for name in exact if name.startswith(_DEFINITION)]
+        definition = next((name for name in defined if name.endswith(_FOREIGN)), next(iter(defined), None))
         if definition is not None and "local.assigned" not in here:
             return Role.DEFINITION, definition[len(_DEFINITION) :], exact[definition], definition
         for reference in ("local.reference.any", "local.reference.call", "local.reference.type", "local.reference"):
@@ -236,6 +237,7 @@ class _Captures:
 
 
 _DEFINITION = "local.definition."
+_FOREIGN = (".import", ".alias")  # what is imported is a variable as well
 _PLAIN = (
     ("local.other", Role.OTHER),
     ("local.member.call", Role.MEMBER),

@@ -35,8 +35,11 @@ class Names:
     @classmethod
     def of(cls, source: Source, name: str) -> "Names | None":
         """Resolve a name in a text; None for a language without a query for local names."""
-        sighting = sight(source, name)
-        return None if sighting is None else cls(source, name, sighting)
+        if name not in source.resolved:
+            sighting = sight(source, name)
+            source.resolved[name] = None if sighting is None else cls(source, name, sighting)
+        found: Names | None = source.resolved[name]
+        return found
 
     def at(self, start: int) -> Occurrence | None:
         """Return the occurrence that begins at a place."""

@@ -27,6 +27,8 @@ OTHERWISE = 0.94
 MODULES = ("module", "package")  # names of files
 IMPORTED = ("import", "module")  # names from another file that may have another name here
 UNNAMED = ("package", "file")  # names from another file that may not
+FOREIGN = ("import", "alias", "module")  # names of what is defined elsewhere
+REPLACED, IMPORT_INSTEAD = 0.75, 0.6  # other uses of an imported name, and the import once there are none
 OTHER_OBJECTS = 0.45  # for members of objects of unknown class
 
 
@@ -59,7 +61,12 @@ def _proposals(source: Source, names: Names, renaming: Renaming, shift: Shift) -
     if not defining and len(edited) < 2:
         return  # another variable was meant here
     group = names.owned(owner)
+    if not defining and not _is_only(names, owner):
+        return  # some of the uses may mean something else
     if _is_taken(source, names, owner, renaming.new) or not _is_exact(source.syntax, names, owner, group):
+        return
+    if not defining and any(one.kind in FOREIGN for one in group):
+        yield from _replaced(source, group, renaming, shift)
         return
     meant = meant_by(source, group, defining or edited, [one for one in group if defines(one, source.syntax)])
     if meant is None:
@@ -83,6 +90,25 @@ def _proposals(source: Source, names: Names, renaming: Renaming, shift: Shift) -
     more = _edits(source.syntax, owner, [*rest, *loose], renaming, shift)
     if len(more) > len(edits) and certain:
         yield Proposal(more, f"{_label(more)}, on other objects too", OTHER_OBJECTS, Kind.RENAME)
+
+
+def _replaced(source: Source, group: Sequence[Occurrence], renaming: Renaming, shift: Shift) -> Iterator[Proposal]:
+    """Yield the other uses of an imported name that two uses no longer mean; then what is imported."""
+    uses = [one for one in group if one.start not in renaming.starts and not defines(one, source.syntax)]
+    imports = [one for one in group if defines(one, source.syntax)]
+    if not uses and [one.kind for one in imports] == ["import"]:
+        edits = _edits_of(imports, renaming, shift)
+        yield Proposal(edits, f"import {renaming.new} instead", IMPORT_INSTEAD, Kind.RENAME)
+    elif uses:
+        edits = _edits_of(uses, renaming, shift)
+        yield Proposal(edits, _label(edits).replace("rename", "replace"), REPLACED, Kind.RENAME)
+
+
+def _is_only(names: Names, owner: Owner) -> bool:
+    """Return whether all members of a name in the text are of one class. Variables are certain."""
+    return not names.scopes[owner.scope].is_class or all(
+        owner in (one.owner, one.also) or one.role is Role.OTHER for one in names.all
+    )
 
 
 def _is_exact(syntax: Syntax, names: Names, owner: Owner, group: Sequence[Occurrence]) -> bool:
@@ -160,16 +186,20 @@ def _edits(
     return tuple(sorted(edits))
 
 
+def _edits_of(group: Sequence[Occurrence], renaming: Renaming, shift: Shift) -> tuple[Edit, ...]:
+    """Return the edits that replace the name and nothing else."""
+    places = (shift.span(one.start, one.end) for one in group)
+    return tuple(sorted(Edit(Span(*place, renaming.old), renaming.new) for place in places if place is not None))
+
+
 def _written(syntax: Syntax, owner: Owner, one: Occurrence, renaming: Renaming) -> str:
     """Return the new text of a use. It has both names where the old name is still valid outside or inside."""
-    if one.kind in IMPORTED:
-        return f"{renaming.old} as {renaming.new}"
     above = one.node.parent
     form = syntax.shorthands.get(one.node.type)
     if form is None and above is not None and above.child_by_field_name("alias") is None:
         before = one.node.prev_sibling
         form = syntax.shorthands.get(above.type) if before is None or before.type != "=" else None
     if form is None:
-        return renaming.new
+        return f"{renaming.old} as {renaming.new}" if one.kind in IMPORTED else renaming.new
     outside, inside = (renaming.old, renaming.new) if one.owner == owner else (renaming.new, renaming.old)
     return form.format(outside=outside, inside=inside)

@@ -51,6 +51,15 @@
 (import_specifier alias: (identifier) @local.definition.alias)
 (method_definition name: [(property_identifier) (private_property_identifier)] @local.definition.member)
 
+((variable_declarator
+  name: (object_pattern (shorthand_property_identifier_pattern) @local.definition.import)
+  value: (call_expression function: (identifier) @_required))
+  (#eq? @_required "require"))
+((variable_declarator
+  name: (identifier) @local.definition.alias
+  value: (call_expression function: (identifier) @_required))
+  (#eq? @_required "require"))
+
 ; A pattern in an assignment defines nothing.
 (assignment_expression left: [(array_pattern) (object_pattern)] @local.assigned)
 
