@@ -197,13 +197,9 @@ def _distinct(found: Iterator[Proposal]) -> list[Proposal]:
     best: dict[tuple[Edit, ...], Proposal] = {}
     for proposal in found:
         known = best.get(proposal.edits)
-        if known is None or _rank(proposal) < _rank(known):
+        if known is None or known.confidence < proposal.confidence:
             best[proposal.edits] = proposal
-    return sorted(best.values(), key=_rank)
-
-
-def _rank(proposal: Proposal) -> tuple[bool, float]:
-    return not proposal.kind.follows, -proposal.confidence
+    return sorted(best.values(), key=lambda proposal: (not proposal.kind.follows, -proposal.confidence))
 
 
 def _moved(proposal: Proposal, by: int) -> Proposal:

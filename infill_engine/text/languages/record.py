@@ -129,7 +129,8 @@ class Syntax(Table, frozen=True, kw_only=True):
     number of arguments, `splats` arguments that stand for any number. `constructors` are the names of constructors,
     `classes` the nodes whose functions are methods, `declarations` the words that begin a line with a shape of its own.
     `sigils` precede a name without being part of it. At most one of the branches `clauses` runs or is built; `loops`
-    repeat their bodies. `constructs` matches an initial value, and one of its groups is the class. `variants` is
+    repeat their bodies. `constructs` matches an initial value, and one of its groups is the class. `records`
+    is found in the head of a class whose constructor takes its fields by name. `variants` is
     searched before a declared name for what distinguishes it from other declarations of the name; its group `part`
     marks one of several parts. `overloads` says that functions of one name may differ by their parameters, `redefines`
     that an assignment is written like a definition, `dynamic_scope` that a function sees the locals of its callers.
@@ -161,6 +162,7 @@ class Syntax(Table, frozen=True, kw_only=True):
     constructors: frozenset[Word]
     named_arguments: frozenset[Word]
     constructs: Pattern | None = None
+    records: Pattern | None = None
     variants: Pattern | None = None
     keyword_arguments: bool
     explicit_self: bool

@@ -32,6 +32,7 @@
 (generator_function_declaration name: (identifier) @local.definition.function)
 (function_expression name: (identifier) @local.definition.function)
 (lexical_declaration (variable_declarator name: (identifier) @local.definition.variable))
+(lexical_declaration (variable_declarator name: (identifier) @local.definition.variable value: (_) @local.value))
 (variable_declaration (variable_declarator name: (identifier) @local.definition.hoisted))
 (variable_declaration
   (variable_declarator name: (object_pattern (shorthand_property_identifier_pattern) @local.definition.hoisted)))
@@ -68,6 +69,11 @@
 (shorthand_property_identifier) @local.reference
 
 ; Names that are looked up in something, not in a scope.
+(object (pair key: (property_identifier) @local.keyword @local.shaped))
+(object (shorthand_property_identifier) @local.shaped)
+(object_pattern (shorthand_property_identifier_pattern) @local.shaped)
+(object_pattern (object_assignment_pattern left: (shorthand_property_identifier_pattern) @local.shaped))
+(object_pattern (pair_pattern key: (property_identifier) @local.keyword @local.shaped))
 (member_expression
   object: (_) @local.holder
   property: [(property_identifier) (private_property_identifier)] @local.member)
