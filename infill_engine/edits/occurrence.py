@@ -8,6 +8,7 @@ from tree_sitter import Node
 from infill_engine.text.languages.record import Syntax
 
 CLASSES = ("class", "open", "shape")  # kinds of scopes that have members
+FOREIGN = ("import", "alias", "module")  # kinds of definitions: names of what is defined elsewhere
 MOST_NESTED = 4  # lists around the targets of an assignment
 
 
@@ -40,8 +41,9 @@ class Occurrence:
     """A name at a place. `scopes` are the ids of the scopes it is looked up in, innermost first.
 
     `since` is the place from which a definition is visible, 0 for its whole scope. `holder` is the object of a member,
-    `named` the name of a member's class. `shaped` says that the class is the type that an object must have there. `owner` is None if the definition is not in this text. `also` is the class
-    whose member a variable names at the same time.
+    `named` the name of a member's class. `shaped` says that the class is the type that an object must have there.
+    `owner` is None if the definition is not in this text. `also` is the class whose member a variable names at the same
+    time.
     """
 
     start: int

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from infill_engine.edits.changes import words_changed
-from infill_engine.edits.occurrence import Occurrence, Owner, Role, defines
+from infill_engine.edits.occurrence import FOREIGN, Occurrence, Owner, Role, defines
 from infill_engine.edits.scopes import Names
 from infill_engine.edits.source import Source
 from infill_engine.edits.templates import token_changes
@@ -107,9 +107,22 @@ class Replaced:
         at = self._at.get((old, new))
         if at is not None and receiver(source.text, start) not in at:
             return False
-        if one.role is Role.MEMBER and _is_defined(names, one.owner):
-            return _is_defined(others, one.owner)
-        return True
+        if not _is_defined(names, one.owner):
+            return True
+        if one.role is Role.REFERENCE:
+            return _is_imported(names, one.owner) or self._is_known(others, one)
+        return one.role is not Role.MEMBER or _is_defined(others, one.owner)
+
+    def _is_known(self, others: Names, one: Occurrence) -> bool:
+        """Return whether a new name is defined around a place, or is used elsewhere without a definition."""
+        for other in others.all:
+            defined = _is_defined(others, other.owner)
+            if defined and other.owner is not None and other.owner.scope in (*one.scopes, others.source.root.id):
+                return True
+            start, end = around(others.source.text, other.start, other.end)
+            if not defined and other.role is Role.REFERENCE and others.source.text[start:end].strip() not in self.lines:
+                return True
+        return False
 
 
 def _is_text(source: Source, one: Occurrence) -> bool:
@@ -126,3 +139,7 @@ def _names_function(source: Source, one: Occurrence) -> bool:
 
 def _is_defined(names: Names, owner: Owner | None) -> bool:
     return any(defines(one, names.source.syntax) for one in names.owned(owner))
+
+
+def _is_imported(names: Names, owner: Owner | None) -> bool:
+    return any(one.kind in FOREIGN for one in names.owned(owner))

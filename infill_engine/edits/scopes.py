@@ -130,7 +130,10 @@ class Names:
         body = node.child_by_field_name("body")
         start = node if above is None or above.type != "decorated_definition" else above
         end = node.end_byte if body is None else body.start_byte
-        return pattern.search(self.source.text, self.source.to_char(start.start_byte), self.source.to_char(end)) is not None
+        return (
+            pattern.search(self.source.text, self.source.to_char(start.start_byte), self.source.to_char(end))
+            is not None
+        )
 
     def _same(self, name: str, start: int) -> list[Occurrence]:
         """Return the occurrences that mean the same as another name at a place."""

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from infill_engine.edits.calls import calls_of, is_overloaded
 from infill_engine.edits.changes import Shift
 from infill_engine.edits.definitions import meant_by
-from infill_engine.edits.occurrence import Occurrence, Owner, Role, defines
+from infill_engine.edits.occurrence import FOREIGN, Occurrence, Owner, Role, defines
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.renamings import Renaming, renamings
 from infill_engine.edits.scopes import Names
@@ -27,7 +27,6 @@ OTHERWISE = 0.94
 MODULES = ("module", "package")  # names of files
 IMPORTED = ("import", "module")  # names from another file that may have another name here
 UNNAMED = ("package", "file")  # names from another file that may not
-FOREIGN = ("import", "alias", "module")  # names of what is defined elsewhere
 REPLACED, IMPORT_INSTEAD = 0.9, 0.6  # other uses of an imported name, and the import once there are none
 OTHER_OBJECTS = 0.45  # for members of objects of unknown class
 

@@ -83,7 +83,7 @@
 (variable_declarator
   name: (object_pattern (pair_pattern key: (property_identifier) @local.member))
   value: (this) @local.named)
-(object (method_definition name: (_) @local.other))
+(object (method_definition name: (property_identifier) @local.keyword @local.shaped))
 (import_specifier name: (identifier) @local.other alias: (_))
 (export_specifier alias: (identifier) @local.other)
 (export_statement source: (_)) @local.other

@@ -57,8 +57,4 @@
 (enum_assignment name: (property_identifier) @local.definition.member)
 (_ (class_heritage (implements_clause (type_identifier) @local.base)) body: (class_body) @local.scope.class)
 
-; Nobody knows which objects have the type.
-(object_type (method_signature name: (_) @local.other))
-(interface_body (method_signature name: (_) @local.other))
-
 (type_identifier) @local.reference
