@@ -11,7 +11,7 @@ from itertools import accumulate, chain
 
 from infill_engine.context.window import WIDER_CONTEXT_CHARS
 from infill_engine.edits.changes import changed_hunks, trimmed
-from infill_engine.edits.receivers import Replaced
+from infill_engine.edits.replaced import Replaced
 from infill_engine.edits.resemblance import Resemblance
 from infill_engine.edits.soundness import is_sound
 from infill_engine.edits.source import Source

@@ -11,7 +11,7 @@ from infill_engine.edits.changes import make
 from infill_engine.edits.finders import propagation, repetition
 from infill_engine.edits.likelihood import Place
 from infill_engine.edits.parsed import ParsedEdit
-from infill_engine.edits.receivers import Replaced
+from infill_engine.edits.replaced import Replaced
 from infill_engine.edits.types import Change, Edit, Kind, Proposal
 from infill_engine.text import lines
 

@@ -14,8 +14,8 @@ from infill_engine.context.line_shapes import WORD, is_name, keywords_of, shape_
 from infill_engine.context.name_exchange import exchanged_names, renamed_word
 from infill_engine.edits.changes import Shift
 from infill_engine.edits.parsed import ParsedEdit
-from infill_engine.edits.receivers import Replaced
 from infill_engine.edits.renamings import renamings
+from infill_engine.edits.replaced import Replaced
 from infill_engine.edits.source import Source, ancestors, enclosing
 from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
 from infill_engine.text import lines
