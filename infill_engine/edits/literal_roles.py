@@ -1,8 +1,8 @@
-"""What a literal is for, as the text before it tells: equal literals mean the same only in the same role.
+"""What a literal is for, as the text around it tells: equal literals mean the same only in the same role.
 
-kind === 'open'     compared with `kind`
+kind === 'open'     a value of `kind`, as in `kind = 'open'` and `{ kind: 'open' }`
 fs.open('open')     the first argument of `fs.open`
-title: 'open'       the value of `title`
+job['open']         a key, as in `job.get('open')` and `{ 'open': 1 }`
 """
 
 import re
@@ -13,31 +13,30 @@ Role = tuple[str, ...]
 
 REACH = 600  # characters before a literal
 _QUOTES = re.compile(r"""(?:\b[a-zA-Z]{1,2}|[$@]*)(?:\"{1,3}|'{1,3}|`)\Z""")
-_NEXT = re.compile(r"""["'`]*\s*(===?|!==?|=~|<=?|>=?)\s*(?=[\w$@(])""")
+_COMPARES = re.compile(r"""["'`]*\s*(?:===?|!==?|=~|<=?|>=?)\s*(?P<name>[\w$@.]*)""")
 _COMPARED = re.compile(r"(?:===?|!==?|=~|~=|<=?|(?<![=-])>=?|\b(?:in|is|not|eq|ne)|-(?:eq|ne|lt|gt))\s*\Z")
 _VALUE = re.compile(r"""(?P<name>[\w$\-]+)["'`\])]*\s*(?::[^:=,(){}]*)?(?:=>|:=|\|\|=|[:=])\s*\Z""")
-_WORD = re.compile(r"[\w$]+\Z")
-_KEY = re.compile(r"""["'`]\s*(?::(?!:)|=>)""")
-_CASE = re.compile(r"\b(?:case|when|of)\s*\Z")
+_TYPE = re.compile(r"(?P<name>\w+)\s*:\s*(?:\w+\.)*Literal\[[^\[\]]*\Z")
+_KEY = re.compile(r"""["'`]\s*(?::(?!:)|=>|(?:not\s+)?in\b)""")
+_LOOKUPS = ("get", "pop", "setdefault", "has", "fetch", "delete", "getOrDefault", "containsKey", "contains_key", "key?")
+_CASE = re.compile(r"\b(?:case|when)\s*\Z")
 _CHOICE = re.compile(r"\b(?:switch|match|case|select)\b\s*\(?\s*([\w$.]+)")
 _BODY = re.compile(r"(?:\)|=>|\belse|\bdo|\btry|;|\A)\s*\{\Z")
+_WORD = re.compile(r"[\w$]+[?!]?\Z")
 
 
 def role_of(text: str, start: int, end: int) -> Role:
     """Return the role of a literal, whose content is from `start` to `end`."""
-    left = text[max(0, start - REACH) : start]
-    left = _QUOTES.sub("", left).rstrip(" \t")
+    left = _QUOTES.sub("", text[max(0, start - REACH) : start]).rstrip(" \t")
     if _CASE.search(left):
-        subjects = _CHOICE.findall(left)
-        return "case", subjects[-1] if subjects else ""
+        return "value", _last(next(reversed(_CHOICE.findall(left)), ""))
     compared = _COMPARED.search(left)
     if compared is not None:
-        return "compared", _object(left[: compared.start()])
-    following = _NEXT.match(text, end)
-    if following is not None:
-        rest = re.match(r"[\w$@.]+", text[following.end() :])
-        return "compared", rest.group() if rest else ""
-    value = _VALUE.search(left)
+        return "value", _last(_object(left[: compared.start()]))
+    compares = _COMPARES.match(text, end)
+    if compares is not None:
+        return "value", _last(compares["name"])
+    value = _VALUE.search(left) or _TYPE.search(left)
     if value is not None:
         return "value", value["name"]
     return ("key",) if _KEY.match(text, end) else _listed(left)
@@ -46,25 +45,26 @@ def role_of(text: str, start: int, end: int) -> Role:
 def _listed(left: str) -> Role:
     """Return the role of an argument or element: what is called or indexed, and the place among its siblings."""
     at, index = len(left), 0
-    while at > 0:
-        if left[at - 1] in ")]}":
+    while at > 0 and left[at - 1] != ";" and not _BODY.search(left, 0, at):
+        sign = left[at - 1]
+        if sign in ")]}":
             at = opening(left, at)
-        elif left[at - 1] in "([{":
-            if _BODY.search(left, 0, at):
-                break
-            listed = _object(left[: at - 1])
-            if listed.rpartition(".")[2] == "in":
-                return "compared", _object(left[: at - 1].rstrip()[:-2])
-            return {"(": "argument", "[": "element", "{": "entry"}[left[at - 1]], listed, str(index)
-        elif left[at - 1] == ",":
-            index += 1
-            at -= 1
-        elif left[at - 1] == ";":
-            break
-        else:
-            at -= 1
+            continue
+        at -= 1
+        index += sign == ","
+        if sign in "([{":
+            return _in_brackets(sign, _object(left[:at]), left[:at], index)
     word = _WORD.search(left)
     return "after", word.group() if word else left[-1:]
+
+
+def _in_brackets(sign: str, listed: str, left: str, index: int) -> Role:
+    name = _last(listed)
+    if name == "in":
+        return "value", _last(_object(left.rstrip()[:-2]))
+    if (sign == "[" and listed) or (sign == "(" and name in _LOOKUPS and not index):
+        return ("key",)
+    return {"(": "argument", "[": "element", "{": "entry"}[sign], listed, str(index)
 
 
 def _object(left: str) -> str:
@@ -75,3 +75,7 @@ def _object(left: str) -> str:
     name = left[start:] if word else left[start : start + 1]
     around = receiver(left, start)
     return f"{around}.{name}" if around else name
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
