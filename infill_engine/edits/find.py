@@ -13,6 +13,7 @@ from infill_engine.edits.changes import Shift, trimmed
 from infill_engine.edits.finders.alike import propose_alike
 from infill_engine.edits.finders.fields import propose_fields
 from infill_engine.edits.finders.literals import propose_literals
+from infill_engine.edits.finders.new_fields import propose_new_fields
 from infill_engine.edits.finders.renames import propose_renames
 from infill_engine.edits.finders.results import propose_results
 from infill_engine.edits.finders.signatures import propose_calls
@@ -39,6 +40,7 @@ from infill_engine.text.languages.registry import language
 
 SHOW_FROM = 0.5  # the minimum confidence of a proposal
 MOST_PROPOSALS = 4
+TO_FILL_IN = (Kind.SIGNATURE, Kind.FIELD)  # kinds with values that the user may have to write
 MOST_CHANGES = 12  # at different places; more is a bulk change
 MOST_CHARS = 600  # lines inserted or removed by the user; more is a block of text
 MOST_LINES = 12
@@ -52,6 +54,7 @@ FINDERS: tuple[Finder, ...] = (
     propose_calls,
     propose_results,
     propose_fields,
+    propose_new_fields,
     propose_literals,
     propose_similar_lines,
     propose_alike,
@@ -187,7 +190,7 @@ def _checked(edit: ParsedEdit, found: Iterator[Proposal]) -> Iterator[Proposal]:
             continue
         changes = [Change(one.span.start, one.span.end, one.new) for one in proposal.edits]
         made = after.changed(text, changes)
-        known = None if proposal.kind is Kind.SIGNATURE else written  # arguments may have to be filled in
+        known = None if proposal.kind in TO_FILL_IN else written
         if syntax.faults(made.tree) <= faults and is_sound(after, made, proposal.edits, known):
             yield proposal
 

@@ -39,7 +39,8 @@ def role_of(text: str, start: int, end: int) -> Role:
     value = _VALUE.search(left) or _TYPE.search(left)
     if value is not None:
         return "value", value["name"]
-    return ("key",) if _KEY.match(text, end) else _listed(left)
+    is_key = _KEY.match(text, end) and not left.endswith("?")
+    return ("key",) if is_key else _listed(left)
 
 
 def _listed(left: str) -> Role:

@@ -1,5 +1,6 @@
 """The occurrences of a name with their owners: a scope, or a class for members."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from copy import copy
@@ -97,7 +98,8 @@ class Names:
         if one.kind == "own":
             return lookup.member(around[0], "") if around else None
         if one.named:
-            return lookup.member(lookup.class_named(one.named, around), one.space)
+            known = lookup.class_named(one.named, around) or (self._base_of(one.named) if self._typed else None)
+            return lookup.member(known, one.space)
         if one.holder is None:
             return None
         text = self.source.text_of(one.holder).replace(" ", "")
@@ -113,12 +115,26 @@ class Names:
         """Return the class whose field an argument, a key of a literal or a part of a pattern names."""
         if one.named or one.holder is not None:
             owner = self._member_owner(one)
+            if owner is None and one.holder is not None:
+                owner = self._member_owner(replace(one, named=""))
             return owner if one.role is not Role.KEYWORD or self._is_record(owner) else None
         if not one.shaped or not self._typed or not any(self.scopes[number].is_class for number in self.scopes):
             return None
         types = types_at(self.source, one.node, self._same)
         found = next((scope for name in types if (scope := self._lookup.class_named(name, [])) is not None), None)
         return self._lookup.member(found, "")
+
+    def _base_of(self, name: str) -> Scope | None:
+        """Return a class of these scopes that a class elsewhere in the text inherits from."""
+        names = self._untyped(name)
+        for one in () if names is None else names.all:
+            node = one.node.parent if one.role is Role.DEFINITION and one.kind in ("class", "tag") else None
+            body = None if node is None else node.child_by_field_name("body")
+            if body is not None:
+                head = self.source.text[one.end : self.source.to_char(body.start_byte)]
+                bases = (self._lookup.class_named(word, []) for word in re.findall(r"\w+", head))
+                return next((base for base in bases if base is not None), None)
+        return None
 
     def _is_record(self, owner: Owner | None) -> bool:
         """Return whether the constructor of a class takes its fields by name."""
@@ -137,11 +153,7 @@ class Names:
 
     def _same(self, name: str, start: int) -> list[Occurrence]:
         """Return the occurrences that mean the same as another name at a place."""
-        names = self.source.untyped.get(name)
-        if names is None:
-            sighting = sight(self.source, name)
-            names = None if sighting is None else Names(self.source, name, sighting, typed=0)
-            self.source.untyped[name] = names
+        names = self._untyped(name)
         here = None if names is None else names.at(start)
         if names is None or here is None:
             return []
@@ -151,6 +163,14 @@ class Names:
             deeper._typed = self._typed - 1
             owner = deeper._member_owner(here)
         return names.owned(owner)
+
+    def _untyped(self, name: str) -> "Names | None":
+        """Resolve another name without the types of objects."""
+        if name not in self.source.untyped:
+            sighting = sight(self.source, name)
+            self.source.untyped[name] = None if sighting is None else Names(self.source, name, sighting, typed=0)
+        found: Names | None = self.source.untyped[name]
+        return found
 
 
 class _Lookup:

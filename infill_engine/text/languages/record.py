@@ -130,7 +130,9 @@ class Syntax(Table, frozen=True, kw_only=True):
     `classes` the nodes whose functions are methods, `declarations` the words that begin a line with a shape of its own.
     `sigils` precede a name without being part of it. At most one of the branches `clauses` runs or is built; `loops`
     repeat their bodies. `constructs` matches an initial value, and one of its groups is the class. `records`
-    is found in the head of a class whose constructor takes its fields by name. `variants` is
+    is found in the head of a class whose constructor takes its fields by name; `heads` are classes whose parameters are
+    those of a constructor. `required` matches the declaration of a
+    field that needs a value, in one of the bodies `field_lists`; `entries` set a field in a literal. `variants` is
     searched before a declared name for what distinguishes it from other declarations of the name; its group `part`
     marks one of several parts. `overloads` says that functions of one name may differ by their parameters, `redefines`
     that an assignment is written like a definition, `dynamic_scope` that a function sees the locals of its callers.
@@ -163,6 +165,10 @@ class Syntax(Table, frozen=True, kw_only=True):
     named_arguments: frozenset[Word]
     constructs: Pattern | None = None
     records: Pattern | None = None
+    required: Pattern | None = None
+    heads: frozenset[Word]
+    field_lists: frozenset[Word]
+    entries: frozenset[Word]
     variants: Pattern | None = None
     keyword_arguments: bool
     explicit_self: bool
