@@ -108,25 +108,28 @@ def _of_element(source: Source, node: Node, owned: Owned) -> Types:
     if right is not None and above.child_by_field_name("left") == node and above.type not in source.syntax.assignments:
         return types_of(source, right, owned)
     syntax = source.syntax
-    return types_of_elements(
+    return types_of_first(
         source, node if above.type in syntax.parameter_lists or above.type in syntax.functions else above, owned
     )
 
 
-def types_of_elements(source: Source, parameter: Node, owned: Owned) -> Types:
-    """Return the types of the first parameter of a function that a list calls with its elements; () if it does not."""
+def types_of_first(source: Source, parameter: Node, owned: Owned) -> Types:
+    """Return the types of a function's first parameter that is declared elsewhere; () if none is.
+
+    They are in the type of the variable that the function is, or the list has them that calls it with its elements.
+    """
     syntax, listed = source.syntax, parameter.parent
     function = listed if listed is None or listed.type in syntax.functions else listed.parent
-    arguments = None if function is None or function.type not in syntax.functions else function.parent
-    call = None if arguments is None or arguments.type not in syntax.argument_lists else arguments.parent
-    if listed is None or call is None or not syntax.calls.get(call.type):
+    above = None if function is None or function.type not in syntax.functions else function.parent
+    if listed is None or above is None or not (listed == function or listed.named_children[0] == parameter):
         return ()
-    callee = call.child_by_field_name(syntax.calls[call.type])
-    holder = None if callee is None else _object_of(callee)
-    first = listed == function or listed.named_children[0] == parameter
-    if callee is None or holder is None or not first or source.text_of(callee).endswith(_FOLDS):
-        return ()
-    return types_of(source, holder, owned)
+    declared = above.child_by_field_name("type")
+    if declared is not None and above.child_by_field_name("value") == function:
+        return plain_types(source.text_of(declared).rpartition(".")[2])
+    call = above.parent if above.type in syntax.argument_lists else None
+    callee = None if call is None else call.child_by_field_name(syntax.calls.get(call.type, ""))
+    holder = None if callee is None or source.text_of(callee).endswith(_FOLDS) else _object_of(callee)
+    return () if holder is None else types_of(source, holder, owned)
 
 
 def plain_types(text: str) -> Types:

@@ -98,8 +98,7 @@ class Names:
         if one.kind == "own":
             return lookup.member(around[0], "") if around else None
         if one.named:
-            known = lookup.class_named(one.named, around) or (self._base_of(one.named) if self._typed else None)
-            return lookup.member(known, one.space)
+            return lookup.member(self._class_named(one.named, around), one.space)
         if one.holder is None:
             return None
         text = self.source.text_of(one.holder).replace(" ", "")
@@ -108,7 +107,7 @@ class Names:
         known = lookup.class_named(text, around)
         if known is None and self._typed:
             types = types_of(self.source, one.holder, self._same)
-            known = next((found for name in types if (found := lookup.class_named(name, around)) is not None), None)
+            known = next((found for name in types if (found := self._class_named(name, around)) is not None), None)
         return lookup.member(known, one.space) if known is not None else None
 
     def _field_owner(self, one: Occurrence) -> Owner | None:
@@ -124,10 +123,13 @@ class Names:
         found = next((scope for name in types if (scope := self._lookup.class_named(name, [])) is not None), None)
         return self._lookup.member(found, "")
 
-    def _base_of(self, name: str) -> Scope | None:
-        """Return a class of these scopes that a class elsewhere in the text inherits from."""
-        names = self._untyped(name)
-        for one in () if names is None else names.all:
+    def _class_named(self, name: str, around: list[Scope]) -> Scope | None:
+        """Return a class of these scopes by its name, or by that of a class elsewhere that inherits from it."""
+        found = self._lookup.class_named(name, around)
+        names = self._untyped(name) if found is None and self._typed else None
+        if names is None:
+            return found
+        for one in names.all:
             node = one.node.parent if one.role is Role.DEFINITION and one.kind in ("class", "tag") else None
             body = None if node is None else node.child_by_field_name("body")
             if body is not None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from infill_engine.edits.holders import Owned, Types, plain_types, types_of, types_of_elements
+from infill_engine.edits.holders import Owned, Types, plain_types, types_of, types_of_first
 from infill_engine.edits.occurrence import Role
 from infill_engine.edits.source import Source, ancestors
 
@@ -48,12 +48,7 @@ def _of_parameter(source: Source, parameter: Node, owned: Owned) -> Types:
     if declared is not None:
         inline = declared.named_child_count and declared.named_children[0].type == "object_type"
         return (shape_name(parameter),) if inline else plain_types(source.text_of(declared))
-    function = None if parameter.parent is None else parameter.parent.parent
-    above = None if function is None else function.parent
-    typed = None if above is None or above.type != "variable_declarator" else above.child_by_field_name("type")
-    if typed is not None:  # `const Card: FC<Props> = ({ title }) => …`
-        return plain_types(source.text_of(typed).rpartition(".")[2])
-    return types_of_elements(source, parameter, owned) or shape
+    return types_of_first(source, parameter, owned) or shape
 
 
 def _of_pattern(source: Source, pattern: Node, owned: Owned) -> Types:

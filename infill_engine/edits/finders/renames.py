@@ -27,7 +27,7 @@ OTHERWISE = 0.94
 MODULES = ("module", "package")  # names of files
 IMPORTED = ("import", "module")  # names from another file that may have another name here
 UNNAMED = ("package", "file")  # names from another file that may not
-REPLACED, IMPORT_INSTEAD = 0.9, 0.6  # other uses of an imported name, and the import once there are none
+REPLACED, IMPORT_INSTEAD = 0.94, 0.6  # other uses of an imported name, and the import once there are none
 OTHER_OBJECTS = 0.45  # for members of objects of unknown class
 
 
@@ -36,6 +36,8 @@ def propose_renames(edit: ParsedEdit) -> list[Proposal]:
     found: list[Proposal] = []
     rewritten: list[Proposal] = []
     for renaming in renamings(edit):
+        if renaming.old.startswith("__") and renaming.old.endswith("__"):
+            continue  # a name that the language looks up
         names = Names.of(edit.before, renaming.old)
         made = [] if names is None else list(_proposals(edit.before, names, renaming, edit.shift))
         found += made
