@@ -13,11 +13,13 @@ from infill_engine.edits.changes import Shift, trimmed
 from infill_engine.edits.finders.alike import propose_alike
 from infill_engine.edits.finders.fields import propose_fields
 from infill_engine.edits.finders.literals import propose_literals
+from infill_engine.edits.finders.new_cases import propose_new_cases
 from infill_engine.edits.finders.new_fields import propose_new_fields
 from infill_engine.edits.finders.renames import propose_renames
 from infill_engine.edits.finders.results import propose_results
 from infill_engine.edits.finders.signatures import propose_calls
 from infill_engine.edits.finders.similar_lines import propose_similar_lines
+from infill_engine.edits.finders.unused import propose_unused
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.soundness import is_sound
 from infill_engine.edits.source import Source
@@ -55,6 +57,8 @@ FINDERS: tuple[Finder, ...] = (
     propose_results,
     propose_fields,
     propose_new_fields,
+    propose_new_cases,
+    propose_unused,
     propose_literals,
     propose_similar_lines,
     propose_alike,

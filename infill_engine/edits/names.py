@@ -49,6 +49,7 @@ from dataclasses import dataclass, replace
 
 from tree_sitter import Node, Query, QueryCursor
 
+from infill_engine.edits.changes import word_chars
 from infill_engine.edits.occurrence import CLASSES, Occurrence, Role, Scope, Sighting, defines
 from infill_engine.edits.shapes import shape_name
 from infill_engine.edits.source import Source
@@ -56,6 +57,7 @@ from infill_engine.text.languages.query_files import load_query
 from infill_engine.text.languages.registry import language
 
 _WORD = re.compile(r"[^\W\d]\w*")
+_WITH_DOLLAR = re.compile(r"(?:[^\W\d]|\$)[\w$]*")
 MOST_OCCURRENCES = 600  # occurrences of one name; with more, it is a common word
 
 
@@ -92,7 +94,8 @@ def defined_in(source: Source, start: int, end: int) -> list[Defined]:
     found: list[Defined] = []
     if query is None:
         return found
-    for word in _WORD.finditer(source.text, start, end):
+    words = _WITH_DOLLAR if word_chars(source.language).match("$") else _WORD
+    for word in words.finditer(source.text, start, end):
         one = _Captures(source, query, word.start(), word.end()).occurrence({})
         if defines(one, source.syntax):
             found.append(Defined(one.kind, one.start, word.group()))

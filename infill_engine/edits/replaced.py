@@ -17,7 +17,7 @@ from infill_engine.edits.templates import token_changes
 from infill_engine.edits.types import Change, Edit
 from infill_engine.text.lines import around
 
-_NAME = re.compile(r"[^\W\d][\w$]*\Z")
+_NAME = re.compile(r"(?:[^\W\d]|\$)[\w$]*\Z")
 _LITERAL = re.compile(r"""(?P<quote>["'`])(?P<text>(?:\\.|(?!(?P=quote)).)*)(?P=quote)|(?<!\w)\d[\w.]*""")
 MOST_CHARS = 2000  # of an edit
 

@@ -131,9 +131,10 @@ class Names:
             return found
         for one in names.all:
             node = one.node.parent if one.role is Role.DEFINITION and one.kind in ("class", "tag") else None
-            body = None if node is None else node.child_by_field_name("body")
-            if body is not None:
-                head = self.source.text[one.end : self.source.to_char(body.start_byte)]
+            if node is not None:  # a class before its body, or all of a type
+                body = node.child_by_field_name("body")
+                end = node.end_byte if body is None else body.start_byte
+                head = self.source.text[one.end : self.source.to_char(end)]
                 bases = (self._lookup.class_named(word, []) for word in re.findall(r"\w+", head))
                 return next((base for base in bases if base is not None), None)
         return None

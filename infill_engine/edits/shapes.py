@@ -19,9 +19,11 @@ _ATTRIBUTES = ("jsx_opening_element", "jsx_self_closing_element")
 
 
 def shape_name(node: Node) -> str:
-    """Return the name of the shape that a parameter gives to its pattern; "" outside of parameters."""
+    """Return the name of the shape that a parameter gives to its pattern or has as its type; "" for other nodes."""
     found = _parameter(node)
-    return "" if found is None else f"#{found.start_byte}"
+    near = (node, node.parent, None if node.parent is None else node.parent.parent)
+    direct = found in near[:2] or (found == near[2] and node.type == "object_type")
+    return "" if found is None or not direct else f"#{found.start_byte}"
 
 
 def types_at(source: Source, node: Node, owned: Owned) -> Types:

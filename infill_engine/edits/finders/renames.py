@@ -125,13 +125,14 @@ def linked(names: Names, others: Names, owner: Owner) -> set[Owner]:
             pair = (one.owner, one.also)
             if one.role is not Role.DEFINITION or None in pair or current not in pair or found.issuperset(pair):
                 continue
-            other = pair[0] if pair[1] == current else pair[1]
+            other, also = (pair[0] if pair[1] == current else pair[1]), one.also
             assert other is not None
+            assert also is not None
             taken = _is_taken(others, names, other)
             if one.kind in ("promoted", "accessor"):
                 if taken and other.space != "call":
                     return set()
-            elif taken or names.scopes[one.also.scope].kind != "shape":
+            elif taken or names.scopes[also.scope].kind != "shape":
                 continue
             found.add(other)
             waiting.append(other)

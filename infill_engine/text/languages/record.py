@@ -132,7 +132,8 @@ class Syntax(Table, frozen=True, kw_only=True):
     repeat their bodies. `constructs` matches an initial value, and one of its groups is the class. `records`
     is found in the head of a class whose constructor takes its fields by name; `heads` are classes whose parameters are
     those of a constructor. `required` matches the declaration of a
-    field that needs a value, in one of the bodies `field_lists`; `entries` set a field in a literal. `variants` is
+    field that needs a value, in one of the bodies `field_lists`; `entries` set a field in a literal. `choices` list
+    variants, and `arms` are cases whose first node says which variant they are for. `imports` are statements. `variants` is
     searched before a declared name for what distinguishes it from other declarations of the name; its group `part`
     marks one of several parts. `overloads` says that functions of one name may differ by their parameters, `redefines`
     that an assignment is written like a definition, `dynamic_scope` that a function sees the locals of its callers.
@@ -169,6 +170,9 @@ class Syntax(Table, frozen=True, kw_only=True):
     heads: frozenset[Word]
     field_lists: frozenset[Word]
     entries: frozenset[Word]
+    choices: frozenset[Word]
+    arms: frozenset[Word]
+    imports: frozenset[Word]
     variants: Pattern | None = None
     keyword_arguments: bool
     explicit_self: bool

@@ -50,7 +50,7 @@
   name: (_) @local.named
   value: (intersection_type (type_identifier) @local.base (object_type) @local.scope.shape))
 (required_parameter pattern: (object_pattern) @local.scope.shape !type)
-(required_parameter type: (type_annotation (object_type) @local.scope.shape))
+(object_type) @local.scope.shape
 (enum_declaration name: (_) @local.named body: (_) @local.scope.shape)
 (property_signature name: (property_identifier) @local.definition.member type: (_)? @local.type)
 (enum_body name: (property_identifier) @local.definition.member)
@@ -58,3 +58,4 @@
 (_ (class_heritage (implements_clause (type_identifier) @local.base)) body: (class_body) @local.scope.class)
 
 (type_identifier) @local.reference
+(nested_type_identifier name: (_) @local.other)
