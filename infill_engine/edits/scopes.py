@@ -120,7 +120,7 @@ class Names:
         if not one.shaped or not self._typed or not any(self.scopes[number].is_class for number in self.scopes):
             return None
         types = types_at(self.source, one.node, self._same)
-        found = next((scope for name in types if (scope := self._lookup.class_named(name, [])) is not None), None)
+        found = next((scope for name in types if (scope := self._class_named(name, [])) is not None), None)
         return self._lookup.member(found, "")
 
     def _class_named(self, name: str, around: list[Scope]) -> Scope | None:

@@ -96,9 +96,10 @@ def _keeps_its_meaning(step: _Step, name: str) -> bool:
         if place is None or not known:
             continue
         now = new.at(place[0])
-        kept = {step.shift.span(start, start + len(name)) for start in known}
+        spans = (step.shift.span(start, start + len(name)) for start in known)
+        kept = {span[0] for span in spans if span is not None}
         found = _definitions(new, None if now is None else now.owner)
-        if found.isdisjoint(step.fresh.union(span[0] for span in kept if span is not None)):
+        if found.isdisjoint(kept or step.fresh):
             return False
     return True
 
