@@ -11,7 +11,10 @@ from itertools import accumulate, chain
 
 from infill_engine.context.window import WIDER_CONTEXT_CHARS
 from infill_engine.edits.changes import changed_hunks, trimmed
+from infill_engine.edits.replaced import Replaced
 from infill_engine.edits.resemblance import Resemblance
+from infill_engine.edits.soundness import is_sound
+from infill_engine.edits.source import Source
 from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span, applied
 from infill_engine.edits.unsuitable import has_secret, is_handwritten, is_readable
 from infill_engine.text.lines import with_plain_ends
@@ -174,22 +177,40 @@ def request_for(
 
 
 def proposals_of(
-    text: str, language: str, region: Region, candidates: Sequence[Candidate], cursor: int | None
+    text: str,
+    language: str,
+    region: Region,
+    candidates: Sequence[Candidate],
+    cursor: int | None,
+    history: Sequence[PastEdit] = (),
 ) -> list[Proposal]:
     """Return the proposals that an answer for a region makes: sure enough, without a new syntax error or a clash.
 
-    No proposal touches the place where the user is typing.
+    No proposal touches the place where the user is typing, breaks a name, or goes on with a rename of the history.
     """
     sure = [one for one in candidates if one.confidence >= SHOW_FROM]
-    faults = faults_of(text, language) if sure else 0
+    found = [made for one in sure if (made := proposal_of(text, region, one.text, one.confidence)) is not None]
+    source = Source.parse(text, language) if found else None
+    faults = faults_of(text, language) if found else 0
+    replaced = Replaced([(edit.old, edit.new) for edit in history])
     return [
         proposal
-        for one in sure
-        if (proposal := proposal_of(text, region, one.text, one.confidence)) is not None
-        and not (cursor is not None and _is_at(proposal.edits[0].span, cursor))
+        for proposal in found
+        if not (cursor is not None and _is_at(proposal.edits[0].span, cursor))
         and (after := applied(text, proposal.edits)) is not None
         and faults_of(after, language) <= faults
+        and (source is None or _keeps_names(source, after, proposal.edits, replaced))
     ]
+
+
+def _keeps_names(source: Source, after: str, edits: Sequence[Edit], replaced: Replaced) -> bool:
+    """Return whether names mean as much after edits as before, and none goes on with a rename."""
+    changes = [Change(edit.span.start, edit.span.end, edit.new) for edit in edits]
+    return (
+        not replaced.renames(source, edits)
+        and replaced.allows(source, edits)
+        and is_sound(source, source.changed(after, changes), edits)
+    )
 
 
 def proposal_of(text: str, region: Region, new: str, confidence: float) -> Proposal | None:

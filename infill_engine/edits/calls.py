@@ -30,8 +30,9 @@ class Call:
 
 def calls_of(source: Source, function: Node) -> list[Call]:
     """Return the calls of a function, or of a data class's constructor, in order; empty if unsure."""
-    if function.type in source.syntax.classes:
-        return [replace(call, implicit=0) for call in _constructions(source, function)]
+    if function.type in source.syntax.heads | source.syntax.classes:
+        alone = function.type not in source.syntax.heads or _has_no_other_constructor(source, function)
+        return [replace(call, implicit=0) for call in _constructions(source, function)] if alone else []
     name = name_of(function)
     if name is None:
         return []
@@ -71,6 +72,12 @@ def calls_of(source: Source, function: Node) -> list[Call]:
             implicit = int(not unbound or _has_decorator(source, function, "classmethod"))
         found.append(Call(arguments, implicit, certain))
     return found
+
+
+def _has_no_other_constructor(source: Source, holder: Node) -> bool:
+    """Return whether the parameters of a class are those of its only constructor."""
+    body = holder.child_by_field_name("body")
+    return body is None or not any(child.type in source.syntax.constructors for child in body.named_children)
 
 
 def _is_one(source: Source, group: Sequence[Occurrence], defined: Occurrence) -> bool:

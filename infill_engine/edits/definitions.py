@@ -36,6 +36,9 @@ def meant_by(
     others = [one for one in defining if one not in edited]
     if not others:
         return Meant(tuple(group))
+    accessors = sum(one.kind == "accessor" for one in defining)
+    if accessors:
+        return Meant(tuple(group)) if accessors == 1 else None
     if len(group) > MOST_COMPARED:
         return Meant(tuple(group)) if first.start < min(one.start for one in others) else None
     places = {one.start: Place(source, one) for one in group}

@@ -13,20 +13,36 @@ from infill_engine.edits.changes import Shift, trimmed
 from infill_engine.edits.finders.alike import propose_alike
 from infill_engine.edits.finders.fields import propose_fields
 from infill_engine.edits.finders.literals import propose_literals
+from infill_engine.edits.finders.new_cases import propose_new_cases
+from infill_engine.edits.finders.new_fields import propose_new_fields
 from infill_engine.edits.finders.renames import propose_renames
 from infill_engine.edits.finders.results import propose_results
 from infill_engine.edits.finders.signatures import propose_calls
 from infill_engine.edits.finders.similar_lines import propose_similar_lines
+from infill_engine.edits.finders.unused import propose_unused
 from infill_engine.edits.parsed import ParsedEdit
+from infill_engine.edits.soundness import is_sound
 from infill_engine.edits.source import Source
 from infill_engine.edits.source import words as words_in
-from infill_engine.edits.types import Change, Consequences, Edit, EditedText, NoEditReason, Proposal, Span, applied
+from infill_engine.edits.templates import WORD
+from infill_engine.edits.types import (
+    Change,
+    Consequences,
+    Edit,
+    EditedText,
+    Kind,
+    NoEditReason,
+    Proposal,
+    Span,
+    applied,
+)
 from infill_engine.text import lines, syntax
 from infill_engine.text.languages.query_files import load_query
 from infill_engine.text.languages.registry import language
 
 SHOW_FROM = 0.5  # the minimum confidence of a proposal
 MOST_PROPOSALS = 4
+TO_FILL_IN = (Kind.SIGNATURE, Kind.FIELD)  # kinds with values that the user may have to write
 MOST_CHANGES = 12  # at different places; more is a bulk change
 MOST_CHARS = 600  # lines inserted or removed by the user; more is a block of text
 MOST_LINES = 12
@@ -40,6 +56,9 @@ FINDERS: tuple[Finder, ...] = (
     propose_calls,
     propose_results,
     propose_fields,
+    propose_new_fields,
+    propose_new_cases,
+    propose_unused,
     propose_literals,
     propose_similar_lines,
     propose_alike,
@@ -81,7 +100,7 @@ def find_consequences(
             return Consequences(reason=NoEditReason.CANCELLED)
         found += finder(parsed)
     whole = (start, end) == (0, len(edited.before))
-    kept = _distinct(_checked(before, after, _clean(found, after.text, cursor)))
+    kept = _distinct(_checked(parsed, _clean(found, after.text, cursor)))
     if not whole:
         outside = edited.after[:start], edited.after[end + growth :]
         staying = [one for one in kept if not (one.kind.follows and _reaches_out(one, edited.language, *outside))]
@@ -165,15 +184,18 @@ def _is_at(edit: Edit, cursor: int) -> bool:
     return edit.span.start <= cursor <= edit.span.end and edit.span.end > edit.span.start
 
 
-def _checked(before: Source, after: Source, found: Iterator[Proposal]) -> Iterator[Proposal]:
-    """Yield the proposals that add no syntax error and do not restore the text before the edit."""
-    faults = syntax.faults(after.tree)
+def _checked(edit: ParsedEdit, found: Iterator[Proposal]) -> Iterator[Proposal]:
+    """Yield the proposals that add no syntax error, break no name, and do not restore the text before the edit."""
+    after, faults = edit.after, syntax.faults(edit.after.tree)
+    written = {word for _, new in edit.history for word in WORD.findall(new)}
     for proposal in found:
         text = applied(after.text, proposal.edits)
-        if text is None or text == before.text:
+        if text is None or text == edit.before.text:
             continue
-        changes = [Change(edit.span.start, edit.span.end, edit.new) for edit in proposal.edits]
-        if syntax.faults(after.changed(text, changes).tree) <= faults:
+        changes = [Change(one.span.start, one.span.end, one.new) for one in proposal.edits]
+        made = after.changed(text, changes)
+        known = None if proposal.kind in TO_FILL_IN else written
+        if syntax.faults(made.tree) <= faults and is_sound(after, made, proposal.edits, known):
             yield proposal
 
 

@@ -7,6 +7,7 @@ Scopes
     @local.scope.closed      likewise; variables outside of it are not seen in it
     @local.scope.class       a class; only statements of its body see its names, functions in it do not
     @local.scope.open        a class whose members are seen as plain names by the functions in it
+    @local.scope.shape       the type of an object: only objects see its members, and it has no variables
     @local.named             in the same pattern as a class: its name, where it is not in a field `name`
     @local.base              in the same pattern as a class: the name of a class that it inherits from
     @local.outer             inside the extent of a scope, but resolved outside of it
@@ -16,7 +17,8 @@ Names
     @local.definition.<kind>   `hoisted` ones belong to the enclosing function, `member` and `method` ones to the class;
                                an `assigned` one defines the name only where it is not seen yet, a `free` one then
                                for the whole text; `method` and `routine` define what is called, `tag` a type;
-                               a `promoted` one is a parameter and a member of the class that is @local.named
+                               a `promoted` one is a parameter and a member of the class that is @local.named, an
+                               `accessor` a member and a method that reads it
     @local.from                names that are defined in it are seen from its end on
     @local.anew                likewise, and each definition is a variable of its own
     @local.type, @local.value  in the same pattern as a definition: its declared type, its initial value
@@ -31,7 +33,9 @@ Names
                                `.call` is called, `.any` may be a function or not
     @local.own                 a member of the enclosing class that is written without the object
     @local.shorthand           a variable that is also the name of a member of the class that is @local.named
-    @local.keyword             the name of an argument
+    @local.keyword             the name of an argument, or of a field in a literal: a member, if the class that is
+                               @local.named or of @local.holder is known
+    @local.shaped              a member of the type that an object must have at this place
     @local.other               never a variable
     @local.unsure              may be a use of what it resolves to, or may not
     @local.certain             is what it seems to be, whatever is unsure around it
@@ -45,12 +49,15 @@ from dataclasses import dataclass, replace
 
 from tree_sitter import Node, Query, QueryCursor
 
-from infill_engine.edits.occurrence import Occurrence, Role, Scope, Sighting, defines
+from infill_engine.edits.changes import word_chars
+from infill_engine.edits.occurrence import CLASSES, Occurrence, Role, Scope, Sighting, defines
+from infill_engine.edits.shapes import shape_name
 from infill_engine.edits.source import Source
 from infill_engine.text.languages.query_files import load_query
 from infill_engine.text.languages.registry import language
 
 _WORD = re.compile(r"[^\W\d]\w*")
+_WITH_DOLLAR = re.compile(r"(?:[^\W\d]|\$)[\w$]*")
 MOST_OCCURRENCES = 600  # occurrences of one name; with more, it is a common word
 
 
@@ -87,7 +94,8 @@ def defined_in(source: Source, start: int, end: int) -> list[Defined]:
     found: list[Defined] = []
     if query is None:
         return found
-    for word in _WORD.finditer(source.text, start, end):
+    words = _WITH_DOLLAR if word_chars(source.language).match("$") else _WORD
+    for word in words.finditer(source.text, start, end):
         one = _Captures(source, query, word.start(), word.end()).occurrence({})
         if defines(one, source.syntax):
             found.append(Defined(one.kind, one.start, word.group()))
@@ -145,8 +153,9 @@ class _Captures:
             since=0 if visible is None else self.source.to_char(visible[0].end_byte),
             anew=visible is not None and visible[1],
             unsure="local.unsure" in self.here and "local.certain" not in self.here,
-            holder=holder if role is Role.MEMBER else None,
+            holder=holder if role in (Role.MEMBER, Role.KEYWORD) else None,
             named=self._text(beside, "local.named"),
+            shaped="local.shaped" in self.here and self._is_exact(self.here["local.shaped"]),
             type=self._text(beside, "local.type"),
             value=self._text(beside, "local.value"),
         )
@@ -161,11 +170,13 @@ class _Captures:
                 self.beside[name] = {**captures, **self.beside[name]}
             return
         kind = name[len("local.scope.") :]
-        if kind not in ("class", "open"):
+        if kind not in CLASSES:
             self.scopes.append(Scope(node.id, kind, node))
             return
         bases = tuple(self.source.text_of(base) for base in captures.get("local.base", ()))
         spelled = self._text(captures, "local.named") or class_name(self.source, node)
+        if kind == "shape":
+            spelled = spelled or shape_name(node)
         self.scopes.append(Scope(-node.id, kind, node, (spelled,) if spelled else (), bases))
 
     def _text(self, captures: dict[str, list[Node]], name: str) -> str:
@@ -203,7 +214,8 @@ class _Captures:
         for capture, role in _PLAIN:
             if capture in here and not (role is Role.MEMBER and any(name.startswith(_DEFINITION) for name in exact)):
                 return role, capture[len("local.") :], here[capture], capture
-        definition = next((name for name in exact if name.startswith(_DEFINITION)), None)
+        defined = [name for name in exact if name.startswith(_DEFINITION)]
+        definition = next((name for name in defined if name.endswith(_FIRST)), next(iter(defined), None))
         if definition is not None and "local.assigned" not in here:
             return Role.DEFINITION, definition[len(_DEFINITION) :], exact[definition], definition
         for reference in ("local.reference.any", "local.reference.call", "local.reference.type", "local.reference"):
@@ -236,6 +248,7 @@ class _Captures:
 
 
 _DEFINITION = "local.definition."
+_FIRST = (".import", ".alias", ".accessor", ".member")  # kinds that say more than others at the same place
 _PLAIN = (
     ("local.other", Role.OTHER),
     ("local.member.call", Role.MEMBER),

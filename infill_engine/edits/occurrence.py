@@ -7,6 +7,8 @@ from tree_sitter import Node
 
 from infill_engine.text.languages.record import Syntax
 
+CLASSES = ("class", "open", "shape")  # kinds of scopes that have members
+FOREIGN = ("import", "alias", "module")  # kinds of definitions: names of what is defined elsewhere
 MOST_NESTED = 4  # lists around the targets of an assignment
 
 
@@ -39,8 +41,9 @@ class Occurrence:
     """A name at a place. `scopes` are the ids of the scopes it is looked up in, innermost first.
 
     `since` is the place from which a definition is visible, 0 for its whole scope. `holder` is the object of a member,
-    `named` the name of a member's class. `owner` is None if the definition is not in this text. `also` is the class
-    whose member a variable names at the same time.
+    `named` the name of a member's class. `shaped` says that the class is the type that an object must have there.
+    `owner` is None if the definition is not in this text. `also` is the class whose member a variable names at the same
+    time.
     """
 
     start: int
@@ -55,6 +58,7 @@ class Occurrence:
     unsure: bool = False
     holder: Node | None = field(default=None, compare=False)
     named: str = ""
+    shaped: bool = False
     type: str = ""
     value: str = ""
     owner: Owner | None = None
@@ -66,7 +70,7 @@ class Scope:
     """A scope of the text. Classes have negative ids, because one node may be a function and a class."""
 
     id: int
-    kind: str  # "", "function", "closed", "class" or "open"
+    kind: str  # "", "function", "closed", "class", "open" or "shape"
     node: Node = field(compare=False)
     names: tuple[str, ...] = ()  # of a class
     bases: tuple[str, ...] = ()
@@ -74,7 +78,7 @@ class Scope:
     @property
     def is_class(self) -> bool:
         """Whether the scope has members."""
-        return self.kind in ("class", "open")
+        return self.kind in CLASSES
 
 
 @dataclass(frozen=True, slots=True)

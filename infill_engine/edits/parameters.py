@@ -81,6 +81,8 @@ def parameter_list_of(syntax: Syntax, function: Node) -> Node | None:
         holder = node.child_by_field_name("parameters")
         if holder is not None:
             return holder if holder.type in syntax.parameter_lists else None
+        if node.type in syntax.heads:
+            return next((child for child in node.named_children if child.type in syntax.parameter_lists), None)
         node = node.child_by_field_name("declarator")
     return None
 

@@ -12,7 +12,7 @@ from infill_engine.edits.source import Source
 
 MOST_CHARS = 300  # characters of a rewritten declaration
 
-_NAME = re.compile(r"[^\W\d][\w$]*\Z")
+_NAME = re.compile(r"(?:[^\W\d]|\$)[\w$]*\Z")
 # Kinds of definitions that may turn into each other and stay the same thing.
 _KINDS = (
     {"variable", "hoisted", "assigned", "free", "function"},

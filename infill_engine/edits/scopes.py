@@ -1,5 +1,6 @@
 """The occurrences of a name with their owners: a scope, or a class for members."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from copy import copy
@@ -8,12 +9,13 @@ from dataclasses import replace
 from infill_engine.edits.holders import root_of, types_of
 from infill_engine.edits.names import sight
 from infill_engine.edits.occurrence import Occurrence, Owner, Role, Scope, Sighting
+from infill_engine.edits.shapes import types_at
 from infill_engine.edits.source import Source
 from infill_engine.text.languages.registry import language
 
 # namespaces in which a use is looked up; other uses have their own
 SPACES = {"": ("", "type"), "any": ("", "type", "call")}
-MEMBERS = ("member", "method")
+MEMBERS = ("member", "method", "accessor")
 UNDECLARED = ("assigned", "free")
 _OWN_CLASS = ("super()", "super", "base", "parent")
 MOST_TYPED = 8  # names whose types determine the class of a member
@@ -35,8 +37,11 @@ class Names:
     @classmethod
     def of(cls, source: Source, name: str) -> "Names | None":
         """Resolve a name in a text; None for a language without a query for local names."""
-        sighting = sight(source, name)
-        return None if sighting is None else cls(source, name, sighting)
+        if name not in source.resolved:
+            sighting = sight(source, name)
+            source.resolved[name] = None if sighting is None else cls(source, name, sighting)
+        found: Names | None = source.resolved[name]
+        return found
 
     def at(self, start: int) -> Occurrence | None:
         """Return the occurrence that begins at a place."""
@@ -77,8 +82,12 @@ class Names:
                 one = replace(one, owner=lookup.seen_from(one))
             elif one.owner is not None and self.scopes[one.owner.scope].is_class:
                 one = replace(one, owner=lookup.member(self.scopes[one.owner.scope], one.owner.space))
-            if one.named and one.role is not Role.MEMBER:
-                one = replace(one, also=self._member_owner(replace(one, space="")))
+            if one.kind == "accessor" and one.owner is not None:
+                one = replace(one, also=replace(one.owner, space="call"))
+            elif one.role in (Role.REFERENCE, Role.DEFINITION) and (one.named or one.shaped):
+                one = replace(one, also=self._field_owner(replace(one, space="")))
+            elif one.role is Role.KEYWORD:
+                one = replace(one, owner=self._field_owner(one))
             resolved.append(one)
         return tuple(resolved)
 
@@ -89,7 +98,7 @@ class Names:
         if one.kind == "own":
             return lookup.member(around[0], "") if around else None
         if one.named:
-            return lookup.member(lookup.class_named(one.named, around), one.space)
+            return lookup.member(self._class_named(one.named, around), one.space)
         if one.holder is None:
             return None
         text = self.source.text_of(one.holder).replace(" ", "")
@@ -98,16 +107,56 @@ class Names:
         known = lookup.class_named(text, around)
         if known is None and self._typed:
             types = types_of(self.source, one.holder, self._same)
-            known = next((found for name in types if (found := lookup.class_named(name, around)) is not None), None)
+            known = next((found for name in types if (found := self._class_named(name, around)) is not None), None)
         return lookup.member(known, one.space) if known is not None else None
+
+    def _field_owner(self, one: Occurrence) -> Owner | None:
+        """Return the class whose field an argument, a key of a literal or a part of a pattern names."""
+        if one.named or one.holder is not None:
+            owner = self._member_owner(one)
+            if owner is None and one.holder is not None:
+                owner = self._member_owner(replace(one, named=""))
+            return owner if one.role is not Role.KEYWORD or self._is_record(owner) else None
+        if not one.shaped or not self._typed or not any(self.scopes[number].is_class for number in self.scopes):
+            return None
+        types = types_at(self.source, one.node, self._same)
+        found = next((scope for name in types if (scope := self._class_named(name, [])) is not None), None)
+        return self._lookup.member(found, "")
+
+    def _class_named(self, name: str, around: list[Scope]) -> Scope | None:
+        """Return a class of these scopes by its name, or by that of a class elsewhere that inherits from it."""
+        found = self._lookup.class_named(name, around)
+        names = self._untyped(name) if found is None and self._typed else None
+        if names is None:
+            return found
+        for one in names.all:
+            node = one.node.parent if one.role is Role.DEFINITION and one.kind in ("class", "tag") else None
+            if node is not None:  # a class before its body, or all of a type
+                body = node.child_by_field_name("body")
+                end = node.end_byte if body is None else body.start_byte
+                head = self.source.text[one.end : self.source.to_char(end)]
+                bases = (self._lookup.class_named(word, []) for word in re.findall(r"\w+", head))
+                return next((base for base in bases if base is not None), None)
+        return None
+
+    def _is_record(self, owner: Owner | None) -> bool:
+        """Return whether the constructor of a class takes its fields by name."""
+        pattern = self.source.syntax.records
+        if owner is None or pattern is None:
+            return False
+        node = self.scopes[owner.scope].node
+        above = node.parent
+        body = node.child_by_field_name("body")
+        start = node if above is None or above.type != "decorated_definition" else above
+        end = node.end_byte if body is None else body.start_byte
+        return (
+            pattern.search(self.source.text, self.source.to_char(start.start_byte), self.source.to_char(end))
+            is not None
+        )
 
     def _same(self, name: str, start: int) -> list[Occurrence]:
         """Return the occurrences that mean the same as another name at a place."""
-        names = self.source.untyped.get(name)
-        if names is None:
-            sighting = sight(self.source, name)
-            names = None if sighting is None else Names(self.source, name, sighting, typed=0)
-            self.source.untyped[name] = names
+        names = self._untyped(name)
         here = None if names is None else names.at(start)
         if names is None or here is None:
             return []
@@ -117,6 +166,14 @@ class Names:
             deeper._typed = self._typed - 1
             owner = deeper._member_owner(here)
         return names.owned(owner)
+
+    def _untyped(self, name: str) -> "Names | None":
+        """Resolve another name without the types of objects."""
+        if name not in self.source.untyped:
+            sighting = sight(self.source, name)
+            self.source.untyped[name] = None if sighting is None else Names(self.source, name, sighting, typed=0)
+        found: Names | None = self.source.untyped[name]
+        return found
 
 
 class _Lookup:
@@ -211,6 +268,8 @@ class _Lookup:
             self.later[number, one.space].append(one)
             return replace(one, owner=Owner(number, one.since if one.anew else 0, one.space))
         self.plain[number, one.space].add(one.kind)
+        if one.kind == "accessor":
+            self.plain[number, "call"].add("method")
         return replace(one, owner=Owner(number, 0, one.space))
 
     def _assigned(self, one: Occurrence) -> Occurrence:
@@ -229,6 +288,8 @@ class _Lookup:
         """Return the scope to which a definition adds its name; None if the scope declares that the name is not its
         own."""
         chain = one.scopes
+        if one.kind not in MEMBERS:
+            chain = tuple(scope for scope in chain if self.scopes[scope].kind != "shape")
         if one.kind == "hoisted":
             chain = tuple(scope for scope in chain if self.scopes[scope].kind in ("function", "closed"))
         elif one.kind in MEMBERS:

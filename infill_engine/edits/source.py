@@ -26,7 +26,9 @@ class Source:
         self.tree = tree
         self.syntax = language_named(language).syntax
         self.nodes = language_named(language).nodes
-        self.untyped: dict[str, Any] = {}  # names that `scopes` has resolved
+        # names that `scopes` has resolved, without and with the types of objects
+        self.untyped: dict[str, Any] = {}
+        self.resolved: dict[str, Any] = {}
         self._ascii = text.isascii()
         self._bytes = b"" if self._ascii else syntax.to_bytes(text)
         self._marks = [0]  # the tree's offset at regular distances in characters

@@ -11,6 +11,7 @@ from infill_engine.edits.changes import make
 from infill_engine.edits.finders import propagation, repetition
 from infill_engine.edits.likelihood import Place
 from infill_engine.edits.parsed import ParsedEdit
+from infill_engine.edits.replaced import Replaced
 from infill_engine.edits.types import Change, Edit, Kind, Proposal
 from infill_engine.text import lines
 
@@ -33,7 +34,10 @@ def propose_alike(edit: ParsedEdit) -> list[Proposal]:
 def places(edit: ParsedEdit) -> list[Place]:
     """Return the places that either finder knows. One that both know has the features of both."""
     found: dict[object, Place] = {}
+    replaced = Replaced(edit.history)
     for place in chain(repetition.places(edit), propagation.places(edit)):
+        if not replaced.allows(edit.after, place.edits):
+            continue
         made = _lines_made(place.edits, edit.after.text)
         known = found.get(made)
         found[made] = place if known is None else replace(known, features=known.features | place.features)

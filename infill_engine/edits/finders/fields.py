@@ -21,13 +21,13 @@ SOME_KEPT = 0.7  # only some of them are
 PASSED = 0.6  # a field is set from a name that is not a parameter yet
 
 _SETTING = re.compile(
-    r"(?P<holder>self|this)\.(?P<before>[_#]*)(?P<field>[^\W\d_]\w*)"
-    r"(?P<type>\s*:\s*[^=]+?)?\s*=\s*(?P<value>[^\W\d]\w*)\s*;?\s*\Z"
+    r"(?P<holder>self\.|this\.|\$this->)(?P<before>[_#]*)(?P<field>[^\W\d_]\w*)"
+    r"(?P<type>\s*:\s*[^=]+?)?\s*=\s*(?P<sigil>\$?)(?P<value>[^\W\d]\w*)\s*;?\s*\Z"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class _Setting:
+class Setting:
     """A statement `self.field = parameter` of a constructor. Offsets in characters."""
 
     start: int
@@ -46,10 +46,10 @@ def propose_fields(edit: ParsedEdit) -> list[Proposal]:
 def _kept_parameters(edit: ParsedEdit) -> Iterator[Proposal]:
     before, after, syntax, shift = edit.before, edit.after, edit.syntax, edit.shift
     for signature in changed_signatures(edit):
-        if signature.removed or len(signature.added) != 1 or not _is_constructor(before, signature.function):
+        if signature.removed or len(signature.added) != 1 or not is_constructor(before, signature.function):
             continue
         added = signature.added[0]
-        settings = _settings(before, signature.function)
+        settings = settings_of(before, signature.function)
         own = [parameter.name for parameter in signature.before]
         alike = [setting for setting in settings if setting.value == setting.field and setting.value in own]
         if not alike or _is_used(before, after, signature.function, shift, added.name):
@@ -57,8 +57,8 @@ def _kept_parameters(edit: ParsedEdit) -> Iterator[Proposal]:
         names = [parameter.name for parameter in signature.after]
         above = [s for s in alike if names.index(s.value) < names.index(added.name)] if added.name in names else alike
         model = above[-1] if above else alike[0]
-        line = _line_for(model, added.name, _annotation(added.text))
-        place = _beside(before, model, line, shift, below=bool(above))
+        line = line_for(model, added.name, _annotation(added.text))
+        place = beside(before, model, line, shift, below=bool(above))
         if place is not None:
             explicit = int(syntax.explicit_self)
             sure = KEPT if len(alike) >= len(own) - explicit else SOME_KEPT
@@ -74,10 +74,10 @@ def _passed_fields(edit: ParsedEdit) -> Iterator[Proposal]:
         node = after.node_at(end - len(change.new.lstrip()), start + len(change.new.rstrip()))
         function = node if node.type in syntax.functions else enclosing(node, tuple(syntax.functions))
         parameters = None if function is None else parameters_of(after, function)
-        if function is None or parameters is None or not _is_constructor(after, function):
+        if function is None or parameters is None or not is_constructor(after, function):
             continue
         own = [parameter.name for parameter in parameters]
-        settings = _settings(after, function)
+        settings = settings_of(after, function)
         fresh = [s for s in settings if s.start < end and start < s.end and s.value == s.field and s.value not in own]
         siblings = [s for s in settings if s.value in own and s.value == s.field]
         if len(fresh) != 1 or not siblings or _is_known(edit.before, fresh[0].value):
@@ -87,7 +87,7 @@ def _passed_fields(edit: ParsedEdit) -> Iterator[Proposal]:
             yield Proposal((place,), f"add {fresh[0].value} to the constructor", PASSED, Kind.FIELD)
 
 
-def _settings(source: Source, function: Node) -> list[_Setting]:
+def settings_of(source: Source, function: Node) -> list[Setting]:
     """Return the statements of a constructor that store a name unchanged."""
     body = function.child_by_field_name("body")
     found = []
@@ -99,23 +99,23 @@ def _settings(source: Source, function: Node) -> list[_Setting]:
         match = _SETTING.match(text)
         if match is not None:
             typed = match["type"] is not None
-            found.append(_Setting(start, end, text, match["field"], match["value"], typed))
+            found.append(Setting(start, end, text, match["field"], match["value"], typed))
     return found
 
 
-def _is_constructor(source: Source, function: Node) -> bool:
-    name = function.child_by_field_name("name")
-    return name is not None and source.text_of(name) in source.syntax.constructors
+def is_constructor(source: Source, function: Node) -> bool:
+    name, known = function.child_by_field_name("name"), source.syntax.constructors
+    return function.type in known or (name is not None and source.text_of(name) in known)
 
 
-def _line_for(model: _Setting, name: str, annotation: str) -> str:
+def line_for(model: Setting, name: str, annotation: str) -> str:
     """Return the sibling's line with the new name in it."""
     match = _SETTING.match(model.text)
     if match is None:
         return ""
     kind = f": {annotation}" if match["type"] is not None and annotation else ""
     end = ";" if model.text.rstrip().endswith(";") else ""
-    return f"{match['holder']}.{match['before']}{name}{kind} = {name}{end}"
+    return f"{match['holder']}{match['before']}{name}{kind} = {match['sigil']}{name}{end}"
 
 
 def _annotation(parameter: str) -> str:
@@ -123,7 +123,7 @@ def _annotation(parameter: str) -> str:
     return found.group(1).strip() if found else ""
 
 
-def _beside(source: Source, model: _Setting, line: str, shift: Shift, *, below: bool) -> Edit | None:
+def beside(source: Source, model: Setting, line: str, shift: Shift, *, below: bool) -> Edit | None:
     """Return an insertion of `line` below or above a statement that is alone on its line."""
     text = source.text
     line_start, line_end = lines.around(text, model.start, model.end)
@@ -161,7 +161,7 @@ def _is_known(source: Source, name: str) -> bool:
 
 
 def _new_parameter(
-    after: Source, function: Node, name: str, settings: Sequence[_Setting], own: Sequence[str]
+    after: Source, function: Node, name: str, settings: Sequence[Setting], own: Sequence[str]
 ) -> Edit | None:
     """Insert `name` after the parameter of the field above: before optional parameters, or at the end."""
     holder = parameter_list_of(after.syntax, function)

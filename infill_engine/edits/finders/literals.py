@@ -1,4 +1,4 @@
-"""A literal that occurs several times was changed once: propose the other places."""
+"""A literal that occurs several times in one role was changed once: propose the other places."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from tree_sitter import Node
 
 from infill_engine.edits.changes import Shift, word_at
+from infill_engine.edits.literal_roles import role_of
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.source import Source, ancestors
 from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
@@ -34,7 +35,8 @@ def propose_literals(edit: ParsedEdit) -> list[Proposal]:
     new = old[: change.start - start] + change.new + old[change.end - start :]
     if not _is_particular(old, syntax, node) or not new.strip() or not _is_still_literal(after, shift, start, new):
         return []
-    others = list(_equal_ones(before, old, node, start))
+    role = role_of(before.text, start, end)
+    others = [at for at in _equal_ones(before, old, node, start) if role_of(before.text, at, at + len(old)) == role]
     if not others or len(others) > MOST_OTHERS:
         return []
     function = next((above for above in ancestors(node) if above.type in syntax.functions), None)

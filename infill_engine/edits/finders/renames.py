@@ -1,11 +1,11 @@
 """A name was changed where it is defined: propose its other uses."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from infill_engine.edits.calls import calls_of, is_overloaded
 from infill_engine.edits.changes import Shift
 from infill_engine.edits.definitions import meant_by
-from infill_engine.edits.occurrence import Occurrence, Owner, Role, defines
+from infill_engine.edits.occurrence import FOREIGN, Occurrence, Owner, Role, defines
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.renamings import Renaming, renamings
 from infill_engine.edits.scopes import Names
@@ -27,6 +27,7 @@ OTHERWISE = 0.94
 MODULES = ("module", "package")  # names of files
 IMPORTED = ("import", "module")  # names from another file that may have another name here
 UNNAMED = ("package", "file")  # names from another file that may not
+REPLACED, IMPORT_INSTEAD = 0.94, 0.6  # other uses of an imported name, and the import once there are none
 OTHER_OBJECTS = 0.45  # for members of objects of unknown class
 
 
@@ -35,6 +36,8 @@ def propose_renames(edit: ParsedEdit) -> list[Proposal]:
     found: list[Proposal] = []
     rewritten: list[Proposal] = []
     for renaming in renamings(edit):
+        if renaming.old.startswith("__") and renaming.old.endswith("__"):
+            continue  # a name that the language looks up
         names = Names.of(edit.before, renaming.old)
         made = [] if names is None else list(_proposals(edit.before, names, renaming, edit.shift))
         found += made
@@ -59,30 +62,81 @@ def _proposals(source: Source, names: Names, renaming: Renaming, shift: Shift) -
     if not defining and len(edited) < 2:
         return  # another variable was meant here
     group = names.owned(owner)
-    if _is_taken(source, names, owner, renaming.new) or not _is_exact(source.syntax, names, owner, group):
+    if not defining and not _is_only(names, owner):
+        return  # some of the uses may mean something else
+    others = Names.of(source, renaming.new)
+    if others is None or _is_taken(others, names, owner) or not _is_exact(source.syntax, names, owner, group):
+        return
+    if not defining and any(one.kind in FOREIGN for one in group):
+        yield from _replaced(source, group, renaming, shift)
         return
     meant = meant_by(source, group, defining or edited, [one for one in group if defines(one, source.syntax)])
     if meant is None:
         return
     certain = _confidence(source, group, defining or edited, source.syntax) * meant.certain
     whole = len(meant.occurrences) == len(group)
-    promoted = next((one.also for one in group if one.kind == "promoted"), None)
-    also = [*names.shared(owner), *names.owned(promoted)] if whole else []
-    if promoted is None:
-        also += [one for shared in also if shared.kind == "promoted" for one in names.owned(shared.owner)]
+    owners = linked(names, others, owner) if whole else {owner}
+    if not owners:
+        return
+    also = [one for one in names.all if not owners.isdisjoint((one.owner, one.also))] if whole else []
     rest = [one for one in dict.fromkeys((*meant.occurrences, *also)) if one.start not in renaming.starts]
     rest += _keywords(source, names, defining)
     if any(one.kind in UNNAMED for one in rest):
         return
-    edits = _edits(source.syntax, owner, rest, renaming, shift)
-    member = whole and names.scopes[owner.scope].is_class
+    edits = _edits(source.syntax, owners, rest, renaming, shift)
+    member = whole and any(names.scopes[one.scope].is_class for one in owners)
     loose = [one for one in names.all if member and one.role is Role.MEMBER and one.owner is None]
-    if edits and certain and not any(names.may_be_of(one, owner) for one in loose):
+    if edits and certain and not any(names.may_be_of(one, each) for one in loose for each in owners):
         remain = f", {len(loose)} on other objects remain{'s' * (len(loose) == 1)}" if loose else ""
         yield Proposal(edits, _label(edits) + remain, certain, Kind.RENAME)
-    more = _edits(source.syntax, owner, [*rest, *loose], renaming, shift)
+    more = _edits(source.syntax, owners, [*rest, *loose], renaming, shift)
     if len(more) > len(edits) and certain:
         yield Proposal(more, f"{_label(more)}, on other objects too", OTHER_OBJECTS, Kind.RENAME)
+
+
+def _replaced(source: Source, group: Sequence[Occurrence], renaming: Renaming, shift: Shift) -> Iterator[Proposal]:
+    """Yield the other uses of an imported name that two uses no longer mean; then what is imported."""
+    uses = [one for one in group if one.start not in renaming.starts and not defines(one, source.syntax)]
+    imports = [one for one in group if defines(one, source.syntax)]
+    if not uses and [one.kind for one in imports] == ["import"]:
+        edits = _edits_of(imports, renaming, shift)
+        yield Proposal(edits, f"import {renaming.new} instead", IMPORT_INSTEAD, Kind.RENAME)
+    elif uses:
+        edits = _edits_of(uses, renaming, shift)
+        yield Proposal(edits, _label(edits).replace("rename", "replace"), REPLACED, Kind.RENAME)
+
+
+def _is_only(names: Names, owner: Owner) -> bool:
+    """Return whether all members of a name in the text are of one class. Variables are certain."""
+    return not names.scopes[owner.scope].is_class or all(
+        owner in (one.owner, one.also) or one.role is Role.OTHER for one in names.all
+    )
+
+
+def linked(names: Names, others: Names, owner: Owner) -> set[Owner]:
+    """Return the owners that get the new name together, because one place names all of them; none if one cannot.
+
+    A variable that takes a field from an object of a known shape keeps its name if the new one is taken.
+    """
+    found, waiting = {owner}, [owner]
+    while waiting:
+        current = waiting.pop()
+        for one in names.all:
+            pair = (one.owner, one.also)
+            if one.role is not Role.DEFINITION or None in pair or current not in pair or found.issuperset(pair):
+                continue
+            other, also = (pair[0] if pair[1] == current else pair[1]), one.also
+            assert other is not None
+            assert also is not None
+            taken = _is_taken(others, names, other)
+            if one.kind in ("promoted", "accessor"):
+                if taken and other.space != "call":
+                    return set()
+            elif taken or names.scopes[also.scope].kind != "shape":
+                continue
+            found.add(other)
+            waiting.append(other)
+    return found
 
 
 def _is_exact(syntax: Syntax, names: Names, owner: Owner, group: Sequence[Occurrence]) -> bool:
@@ -102,15 +156,12 @@ def _label(edits: Sequence[Edit]) -> str:
     return f"rename {len(edits)} more use{'s' if len(edits) > 1 else ''}"
 
 
-def _is_taken(source: Source, names: Names, owner: Owner, new: str) -> bool:
+def _is_taken(others: Names, names: Names, owner: Owner) -> bool:
     """Return whether the new name already means something in the scope of the old one."""
-    others = Names.of(source, new)
-    if others is None:
-        return True
     scope = names.scopes[owner.scope]
-    if scope.kind == "class":
+    if scope.kind in ("class", "shape"):
         return bool(others.owned(owner))
-    first, last = source.span_of(scope.node)
+    first, last = names.source.span_of(scope.node)
     return any(
         first <= one.start < last and one.role in (Role.DEFINITION, Role.REFERENCE) and one.kind != "member"
         for one in others.all
@@ -150,26 +201,30 @@ def _keywords(source: Source, names: Names, edited: Sequence[Occurrence]) -> lis
 
 
 def _edits(
-    syntax: Syntax, owner: Owner, group: Sequence[Occurrence], renaming: Renaming, shift: Shift
+    syntax: Syntax, owners: Collection[Owner | None], group: Sequence[Occurrence], renaming: Renaming, shift: Shift
 ) -> tuple[Edit, ...]:
     edits = []
     for one in group:
         place = shift.span(one.start, one.end)
         if place is not None:
-            edits.append(Edit(Span(*place, renaming.old), _written(syntax, owner, one, renaming)))
+            edits.append(Edit(Span(*place, renaming.old), _written(syntax, owners, one, renaming)))
     return tuple(sorted(edits))
 
 
-def _written(syntax: Syntax, owner: Owner, one: Occurrence, renaming: Renaming) -> str:
+def _edits_of(group: Sequence[Occurrence], renaming: Renaming, shift: Shift) -> tuple[Edit, ...]:
+    """Return the edits that replace the name and nothing else."""
+    places = (shift.span(one.start, one.end) for one in group)
+    return tuple(sorted(Edit(Span(*place, renaming.old), renaming.new) for place in places if place is not None))
+
+
+def _written(syntax: Syntax, owners: Collection[Owner | None], one: Occurrence, renaming: Renaming) -> str:
     """Return the new text of a use. It has both names where the old name is still valid outside or inside."""
-    if one.kind in IMPORTED:
-        return f"{renaming.old} as {renaming.new}"
     above = one.node.parent
     form = syntax.shorthands.get(one.node.type)
     if form is None and above is not None and above.child_by_field_name("alias") is None:
         before = one.node.prev_sibling
         form = syntax.shorthands.get(above.type) if before is None or before.type != "=" else None
     if form is None:
-        return renaming.new
-    outside, inside = (renaming.old, renaming.new) if one.owner == owner else (renaming.new, renaming.old)
-    return form.format(outside=outside, inside=inside)
+        return f"{renaming.old} as {renaming.new}" if one.kind in IMPORTED else renaming.new
+    outside, inside = (renaming.new if each in owners else renaming.old for each in (one.also, one.owner))
+    return renaming.new if outside == inside else form.format(outside=outside, inside=inside)

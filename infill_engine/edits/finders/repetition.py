@@ -10,14 +10,12 @@ from itertools import chain
 
 from infill_engine.edits.likelihood import Place, features_of_repeat
 from infill_engine.edits.names import sight
-from infill_engine.edits.occurrence import defines
+from infill_engine.edits.occurrence import FOREIGN, defines
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.repeats import Lines, Repeat, repeats
 from infill_engine.edits.source import Source, ancestors
 from infill_engine.edits.templates import WORD
 from infill_engine.edits.token_rules import Rule, rules_of
-
-IMPORTED = ("import", "alias", "module")  # kinds of definitions
 
 
 def places(edit: ParsedEdit) -> Iterator[Place]:
@@ -69,7 +67,7 @@ def _is_rename(rule: Rule, edit: ParsedEdit) -> bool:
 def _is_defined(source: Source, name: str) -> bool:
     sighting = sight(source, name) if WORD.match(name) else None
     found = () if sighting is None else sighting.found
-    return any(defines(one, source.syntax) and one.kind not in IMPORTED for one in found)
+    return any(defines(one, source.syntax) and one.kind not in FOREIGN for one in found)
 
 
 def _says_little(rule: Rule, found: Repeat, source: Source) -> bool:

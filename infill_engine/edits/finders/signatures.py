@@ -57,7 +57,7 @@ def changed_signatures(edit: ParsedEdit) -> Iterator[Signature]:
     for change in edit.changes:
         node = before.node_at(change.start, change.end)
         holder = node if node.type in syntax.parameter_lists else enclosing(node, syntax.parameter_lists)
-        function = None if holder is None else enclosing(holder, syntax.functions)
+        function = None if holder is None else enclosing(holder, syntax.functions | syntax.heads)
         if function is None or parameter_list_of(syntax, function) != holder or function.id in seen:
             continue
         seen.add(function.id)
@@ -183,7 +183,7 @@ def _additions(source: Source, signature: Signature, shift: Shift) -> Iterator[P
     others = tuple(p for p in signature.after if p.name != parameter.name)
     if _order(others) != _order(signature.before) or parameter.optional:
         return
-    in_sight = _Values(source, parameter.name)
+    in_sight = ValuesInSight(source, parameter.name)
     known = True
 
     def with_argument(signature: Signature, site: CallSite) -> list[Replacement] | None:
@@ -198,7 +198,7 @@ def _additions(source: Source, signature: Signature, shift: Shift) -> Iterator[P
         yield Proposal(proposal.edits, proposal.label, certain * proposal.confidence, Kind.SIGNATURE)
 
 
-class _Values:
+class ValuesInSight:
     """Finds a value for a new parameter at a call: a variable or member of the same name."""
 
     def __init__(self, source: Source, name: str) -> None:
@@ -265,5 +265,5 @@ def _same_function(edit: ParsedEdit, function: Node) -> Node | None:
     found = node if node.type == holder.type else enclosing(node, (holder.type,))
     if found is None or after.to_char(found.start_byte) != at:
         return None
-    now = enclosing(found, edit.syntax.functions)
+    now = enclosing(found, edit.syntax.functions | edit.syntax.heads)
     return now if now is not None and now.type == function.type else None

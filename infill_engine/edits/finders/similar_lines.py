@@ -15,6 +15,7 @@ from infill_engine.context.name_exchange import exchanged_names, renamed_word
 from infill_engine.edits.changes import Shift
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.renamings import renamings
+from infill_engine.edits.replaced import Replaced
 from infill_engine.edits.source import Source, ancestors, enclosing
 from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
 from infill_engine.text import lines
@@ -64,6 +65,10 @@ def propose_similar_lines(edit: ParsedEdit) -> list[Proposal]:
         similar = _as_similar_line(line, new, other)
         if similar is not None and not _is_comment(before, other):
             similar_lines.append(similar)
+    replaced = Replaced(edit.history)
+    similar_lines = [
+        one for one in similar_lines if replaced.allows(edit.after, _placed(before.text, [one], edit.shift))
+    ]
     similar_lines.sort(key=lambda similar: abs(similar.line.row - line.row))
     if not similar_lines or len(similar_lines) > MOST_SIMILAR_LINES:
         return []

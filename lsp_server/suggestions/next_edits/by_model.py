@@ -64,7 +64,7 @@ class ByModel:
 
         for region, request in await in_thread(ask_about):
             candidates = (await self.ask(request)).candidates
-            found = await in_thread(partial(proposals_of, text, language, region, candidates, cursor))
+            found = await in_thread(partial(proposals_of, text, language, region, candidates, cursor, request.history))
             if found:
                 return found
         return ()

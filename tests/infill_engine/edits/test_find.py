@@ -168,8 +168,8 @@ FOLLOWS = {
     "a repeated number": (
         Kind.LITERAL,
         "javascript",
-        "const a = 86[[4 -> 5]]00;\nwait(86400, 864001);\n",
-        "const a = 86500;\nwait(86500, 864001);\n",
+        "wait(86[[4 -> 5]]00);\nwait(86400, 864001);\n",
+        "wait(86500);\nwait(86500, 864001);\n",
     ),
     "a similar line": (
         Kind.SIMILAR_LINE,

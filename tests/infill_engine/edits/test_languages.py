@@ -6,15 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from infill_engine.edits.by_model import Region, past_edits, proposals_of
 from infill_engine.edits.find import find_consequences
 from infill_engine.edits.scopes import Names
 from infill_engine.edits.source import Source
-from infill_engine.edits.types import NoEditReason, applied
+from infill_engine.edits.types import NoEditReason, Proposal, applied
 from infill_engine.text import syntax
+from infill_engine.types import Candidate
 from tests.infill_engine.edits.test_find import edited
 
 FOLDER = Path(__file__).parent / "cases"
 MARK = re.compile(r"[«»]")
+PROPOSAL = re.compile(r"<<(.*?) -> (.*?)>>", re.DOTALL)
 ALL = {path.stem: tomllib.loads(path.read_text("utf-8")) for path in sorted(FOLDER.glob("*.toml"))}
 
 
@@ -54,6 +57,29 @@ def test_what_follows_is_proposed_first(language: str, case: dict[str, str]) -> 
     found = find_consequences(edit)
     assert [applied(edit.after, proposal.edits) for proposal in found.proposals[:1]] == [case["result"]]
     assert found.proposals[0].kind.value == case["kind"]
+
+
+@pytest.mark.parametrize(("language", "case"), cases("refused"))
+def test_a_model_may_not_propose_what_breaks_a_name(language: str, case: dict[str, str]) -> None:
+    assert proposed_by_model(case["text"], language) == []
+
+
+@pytest.mark.parametrize(("language", "case"), cases("allowed"))
+def test_a_model_may_propose_what_breaks_no_name(language: str, case: dict[str, str]) -> None:
+    assert proposed_by_model(case["text"], language)
+
+
+def proposed_by_model(marked: str, language: str) -> list[Proposal]:
+    """What is left of a model's proposal, marked as `<<old -> new>>` in the text around the user's edits."""
+    proposal = PROPOSAL.search(marked)
+    assert proposal is not None
+    edit = edited(marked.replace(proposal[0], proposal[1]), language)
+    new = edited(marked.replace(proposal[0], proposal[2]), language)
+    assert is_right(edit.after, language)
+    assert is_right(new.after, language)
+    whole = Region(0, len(edit.after))
+    history = list(past_edits("", edit.before, edit.changes))
+    return proposals_of(edit.after, language, whole, [Candidate(new.after, 0.9)], None, history)
 
 
 @pytest.mark.parametrize(("language", "case"), cases("silent"))

@@ -31,7 +31,7 @@
 (class_declaration (base_list . (identifier) @local.base) body: (_) @local.scope.open)
 (struct_declaration body: (_) @local.scope.open)
 (interface_declaration body: (_) @local.scope.open)
-(record_declaration body: (_) @local.scope.open)
+(record_declaration) @local.scope.open
 (enum_declaration body: (_) @local.scope.open)
 
 ; Inside the extent of a scope, but resolved outside of it.
@@ -55,6 +55,7 @@
 (type_parameter name: (identifier) @local.definition.tag)
 (method_declaration name: (identifier) @local.definition.member)
 (property_declaration type: (_) @local.type name: (identifier) @local.definition.member)
+(record_declaration (parameter_list (parameter type: (_) @local.type name: (identifier) @local.definition.member)))
 (event_declaration name: (identifier) @local.definition.member)
 (enum_member_declaration name: (identifier) @local.definition.member)
 (field_declaration (variable_declaration
@@ -80,7 +81,6 @@
 ; Parameters that are seen in the whole class, or are properties too.
 (class_declaration (parameter_list (parameter name: (identifier) @local.opaque)))
 (struct_declaration (parameter_list (parameter name: (identifier) @local.opaque)))
-(record_declaration (parameter_list (parameter name: (identifier) @local.opaque)))
 (query_expression) @local.unsure
 
 ; References
@@ -105,6 +105,10 @@
 (anonymous_object_creation_expression (identifier) @local.other . "=")
 (subpattern (identifier) @local.member)
 (argument name: (identifier) @local.keyword)
+(object_creation_expression
+  type: (identifier) @local.named
+  arguments: (argument_list (argument name: (identifier) @local.keyword)))
+(with_expression . (_) @local.holder (with_initializer . (identifier) @local.member))
 (namespace_declaration name: (_) @local.other)
 (file_scoped_namespace_declaration name: (_) @local.other)
 (qualified_name qualifier: (_) name: (identifier) @local.other)

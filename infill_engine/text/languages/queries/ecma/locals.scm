@@ -32,6 +32,7 @@
 (generator_function_declaration name: (identifier) @local.definition.function)
 (function_expression name: (identifier) @local.definition.function)
 (lexical_declaration (variable_declarator name: (identifier) @local.definition.variable))
+(lexical_declaration (variable_declarator name: (identifier) @local.definition.variable value: (_) @local.value))
 (variable_declaration (variable_declarator name: (identifier) @local.definition.hoisted))
 (variable_declaration
   (variable_declarator name: (object_pattern (shorthand_property_identifier_pattern) @local.definition.hoisted)))
@@ -51,6 +52,15 @@
 (import_specifier alias: (identifier) @local.definition.alias)
 (method_definition name: [(property_identifier) (private_property_identifier)] @local.definition.member)
 
+((variable_declarator
+  name: (object_pattern (shorthand_property_identifier_pattern) @local.definition.import)
+  value: (call_expression function: (identifier) @_required))
+  (#eq? @_required "require"))
+((variable_declarator
+  name: (identifier) @local.definition.alias
+  value: (call_expression function: (identifier) @_required))
+  (#eq? @_required "require"))
+
 ; A pattern in an assignment defines nothing.
 (assignment_expression left: [(array_pattern) (object_pattern)] @local.assigned)
 
@@ -59,6 +69,11 @@
 (shorthand_property_identifier) @local.reference
 
 ; Names that are looked up in something, not in a scope.
+(object (pair key: (property_identifier) @local.keyword @local.shaped))
+(object (shorthand_property_identifier) @local.shaped)
+(object_pattern (shorthand_property_identifier_pattern) @local.shaped)
+(object_pattern (object_assignment_pattern left: (shorthand_property_identifier_pattern) @local.shaped))
+(object_pattern (pair_pattern key: (property_identifier) @local.keyword @local.shaped))
 (member_expression
   object: (_) @local.holder
   property: [(property_identifier) (private_property_identifier)] @local.member)
@@ -68,7 +83,7 @@
 (variable_declarator
   name: (object_pattern (pair_pattern key: (property_identifier) @local.member))
   value: (this) @local.named)
-(object (method_definition name: (_) @local.other))
+(object (method_definition name: (property_identifier) @local.keyword @local.shaped))
 (import_specifier name: (identifier) @local.other alias: (_))
 (export_specifier alias: (identifier) @local.other)
 (export_statement source: (_)) @local.other

@@ -22,7 +22,7 @@
 (class_declaration superclass: (superclass (type_identifier) @local.base) body: (_) @local.scope.open)
 (interface_declaration body: (_) @local.scope.open)
 (enum_declaration body: (_) @local.scope.open)
-(record_declaration body: (_) @local.scope.open)
+(record_declaration) @local.scope.open
 (object_creation_expression (class_body) @local.scope.open)
 
 ; Inside the extent of a scope, but resolved outside of it.
@@ -48,6 +48,8 @@
   type: (_) @local.type
   declarator: (variable_declarator name: (identifier) @local.definition.variable value: (_)? @local.value) @local.from)
 (formal_parameter type: (_) @local.type name: (identifier) @local.definition.parameter)
+(record_declaration parameters: (formal_parameters (formal_parameter
+  type: (_) @local.type name: (identifier) @local.definition.accessor)))
 (spread_parameter (variable_declarator name: (identifier) @local.definition.parameter))
 (catch_formal_parameter name: (identifier) @local.definition.variable)
 (resource type: (_) @local.type name: (identifier) @local.definition.variable)
@@ -59,8 +61,6 @@
 (instanceof_expression name: (identifier) @local.opaque)
 (type_pattern (identifier) @local.opaque)
 (record_pattern_component (identifier) @local.opaque)
-; Also a field, and the accessor of that name.
-(record_declaration parameters: (formal_parameters (formal_parameter name: (identifier) @local.opaque)))
 
 ; References
 (identifier) @local.reference

@@ -81,6 +81,27 @@
   type: (_)? @local.type
   right: (_)? @local.value)
 (keyword_argument name: (identifier) @local.keyword)
+(call function: (identifier) @local.named arguments: (argument_list (keyword_argument name: (identifier) @local.keyword)))
+((call
+  function: [(identifier) @_copies (attribute attribute: (identifier) @_copies)]
+  arguments: (argument_list . (_) @local.holder (keyword_argument name: (identifier) @local.keyword)))
+  (#match? @_copies "^(replace|evolve)$"))
+((call
+  function: (attribute object: (_) @local.holder attribute: (identifier) @_copies)
+  arguments: (argument_list (keyword_argument name: (identifier) @local.keyword)))
+  (#eq? @_copies "_replace"))
+((call
+  function: (identifier) @_reads
+  arguments: (argument_list . (_) @local.holder . (string (string_content) @local.member)))
+  (#match? @_reads "^([gs]et|has|del)attr$"))
+((assignment
+  left: (identifier) @_slots
+  right: [
+    (string (string_content) @local.own)
+    (tuple (string (string_content) @local.own))
+    (list (string (string_content) @local.own))
+  ])
+  (#match? @_slots "^__(slots|match_args)__$"))
 (keyword_pattern . (identifier) @local.other)
 (import_from_statement module_name: (_) @local.other)
 (aliased_import name: (_) @local.other)

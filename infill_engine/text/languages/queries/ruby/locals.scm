@@ -59,7 +59,8 @@
 (keyword_pattern key: (hash_key_symbol) @local.reference.any @local.unsure !value)
 (array_pattern) @local.unsure
 (hash_pattern) @local.unsure
-((call method: (identifier) @_method arguments: (argument_list (simple_symbol) @local.opaque)) (#match? @_method "^attr_"))
+((call method: (identifier) @_method arguments: (argument_list (simple_symbol) @local.definition.accessor @local.certain))
+  (#match? @_method "^attr_(reader|writer|accessor)$"))
 ((call method: (identifier) @_method arguments: (argument_list (string) @local.opaque))
   (#match? @_method "instance_variable_[gs]et"))
 

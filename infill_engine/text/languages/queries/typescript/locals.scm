@@ -25,6 +25,7 @@
 (interface_declaration name: (type_identifier) @local.definition.class)
 (type_alias_declaration name: (type_identifier) @local.definition.class)
 (enum_declaration name: (identifier) @local.definition.class)
+(lexical_declaration (variable_declarator name: (identifier) @local.definition.variable type: (_) @local.type))
 (type_parameter name: (type_identifier) @local.definition.parameter)
 (function_signature name: (identifier) @local.definition.function)
 (required_parameter pattern: (identifier) @local.definition.parameter type: (type_annotation)? @local.type)
@@ -40,8 +41,21 @@
 (method_signature name: (property_identifier) @local.definition.member)
 (abstract_method_signature name: (property_identifier) @local.definition.member)
 
-; Nobody knows which objects have the type.
-(object_type (method_signature name: (_) @local.other))
-(interface_body (method_signature name: (_) @local.other))
+; Types of objects.
+(interface_declaration body: (_) @local.scope.shape)
+(interface_declaration (extends_type_clause type: (type_identifier) @local.base) body: (_) @local.scope.shape)
+(type_alias_declaration name: (_) @local.named value: (object_type) @local.scope.shape)
+(type_alias_declaration name: (_) @local.named value: (intersection_type (object_type) @local.scope.shape))
+(type_alias_declaration
+  name: (_) @local.named
+  value: (intersection_type (type_identifier) @local.base (object_type) @local.scope.shape))
+(required_parameter pattern: (object_pattern) @local.scope.shape !type)
+(object_type) @local.scope.shape
+(enum_declaration name: (_) @local.named body: (_) @local.scope.shape)
+(property_signature name: (property_identifier) @local.definition.member type: (_)? @local.type)
+(enum_body name: (property_identifier) @local.definition.member)
+(enum_assignment name: (property_identifier) @local.definition.member)
+(_ (class_heritage (implements_clause (type_identifier) @local.base)) body: (class_body) @local.scope.class)
 
 (type_identifier) @local.reference
+(nested_type_identifier name: (_) @local.other)

@@ -1,0 +1,130 @@
+"""A variant was added to an enumeration or a union: propose its case wherever all other variants have one.
+
+enum Colour { Red, Green }          and so     match colour { Colour::Red => 1, Colour::Green => 1, }
+
+The new case is a copy of the one of the variant above, with the new name.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from tree_sitter import Node
+
+from infill_engine.edits.parsed import ParsedEdit
+from infill_engine.edits.source import Source, ancestors
+from infill_engine.edits.types import Edit, Kind, Proposal, Span
+from infill_engine.text import lines
+
+CONFIDENCE = 0.6
+LEAST_OTHERS = 2  # variants; fewer may be handled by chance
+MOST_CASES = 20
+MOST_CHARS = 600  # of a case
+
+
+def propose_new_cases(edit: ParsedEdit) -> list[Proposal]:
+    """Return a proposal for each variant that the changes add."""
+    found: list[Proposal] = []
+    growth = 0
+    for change in edit.changes:
+        start = change.start + growth
+        growth += change.growth
+        at = start + len(change.new) - len(change.new.lstrip(" \t\r\n,|"))
+        listed, variants = _variants(edit.after, at) if change.new.strip(" \t\r\n,|") else (None, [])
+        fresh = [one for one in variants if start <= edit.after.to_char(one.start_byte) < start + len(change.new)]
+        if listed is not None and len(fresh) == 1 and len(variants) > LEAST_OTHERS:
+            found += _cases(edit.after, fresh[0], variants)
+    return found
+
+
+def _variants(source: Source, at: int) -> tuple[Node | None, list[Node]]:
+    """Return the list of variants around a place, and the variants."""
+    node = source.node_at(at, at + 1)
+    listed = next((one for one in (node, *ancestors(node)) if one.type in source.syntax.choices), None)
+    while listed is not None and listed.parent is not None and listed.parent.type == listed.type == "union_type":
+        listed = listed.parent
+    return listed, [] if listed is None else [one for one in _leaves(listed) if _name(source, one)]
+
+
+def _leaves(listed: Node) -> Iterator[Node]:
+    for child in listed.named_children:
+        yield from _leaves(child) if child.type == listed.type else (child,)
+
+
+def _name(source: Source, variant: Node) -> str:
+    """Return a variant's name, or the whole of a literal; "" for what is no variant."""
+    if variant.type in source.syntax.functions | source.nodes.comments | {"decorated_definition"}:
+        return ""
+    inner = variant.named_children[0] if variant.type == "expression_statement" and variant.named_children else variant
+    name = inner.child_by_field_name("name") or inner.child_by_field_name("left")
+    return "" if name is None and inner != variant else source.text_of(name or inner)
+
+
+def _cases(source: Source, fresh: Node, variants: Sequence[Node]) -> Iterator[Proposal]:
+    """Yield the proposal that copies the cases of the nearest variant of the same form, those above first."""
+    others = [one for one in variants if one != fresh]
+    names, new = [_name(source, one) for one in others], _name(source, fresh)
+    above = [one for one in others if one.start_byte < fresh.start_byte]
+    nearest = [*reversed(above), *others[len(above) :]]
+    form = _form(source, fresh)
+    model = next((one for one in nearest if _form(source, one) == form), None)
+    if model is None or new in names:
+        return
+    old = _name(source, model)
+    edits = sorted({made for arm in _arms(source, old, names) if (made := _copied(source, arm, old, new)) is not None})
+    if edits and len(edits) <= MOST_CASES:
+        label = f"add {len(edits)} case{'s' if len(edits) > 1 else ''} of {new}, copied from {old}"
+        yield Proposal(tuple(edits), label, CONFIDENCE, Kind.FIELD)
+
+
+def _form(source: Source, variant: Node) -> tuple[str, ...]:
+    """Return the signs of a variant, which say what it holds."""
+    signs = re.findall(r"[(){}]", source.text_of(variant))
+    return (variant.type, *signs) if variant.type != "enum_assignment" else ("property_identifier",)
+
+
+def _arms(source: Source, old: str, names: Sequence[str]) -> Iterator[Node]:
+    """Yield the cases of a variant beside which there is one for each other."""
+    for found in re.finditer(rf"(?<![\w$]){re.escape(old)}(?![\w$])", source.text):
+        node = source.node_at(found.start(), found.end())
+        arm = next((one for one in ancestors(node) if one.type in source.syntax.arms), None)
+        if arm is None or arm.parent is None or not _is_label(arm, node):
+            continue
+        labels = [source.text_of(one.named_children[0]) for one in arm.parent.named_children if one.type == arm.type]
+        if all(any(_has(label, name) for label in labels) for name in names):
+            yield arm
+
+
+def _is_label(arm: Node, node: Node) -> bool:
+    label = arm.named_children[0]
+    return label.start_byte <= node.start_byte and node.end_byte <= label.end_byte
+
+
+def _has(label: str, name: str) -> bool:
+    return re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", label) is not None
+
+
+def _copied(source: Source, arm: Node, old: str, new: str) -> Edit | None:
+    """Return the insertion of a case like another one, after it; None if the cases are not written alike."""
+    assert arm.parent is not None
+    arms = [one for one in arm.parent.named_children if one.type == arm.type]
+    index = arms.index(arm)
+    pair = (arms[index], arms[index + 1]) if index + 1 < len(arms) else (arms[index - 1], arms[index])
+    between = source.text[source.to_char(pair[0].end_byte) : source.to_char(pair[1].start_byte)]
+    start, end = source.span_of(arm)
+    text = source.text[start:end]
+    if len(text) > MOST_CHARS or between.strip(", \t\r\n") or not between or len(arms) < LEAST_OTHERS:
+        return None
+    if text.endswith(",") is not source.text_of(pair[0]).endswith(","):
+        between = "," + between  # the last one has none
+    written = _renamed(text, old, new)
+    if not between.strip() and "\n" in text.rstrip() and not between.endswith("\n"):
+        between = between.rstrip(" \t") + lines.indent_of(source.text[lines.start_of(source.text, start) :])
+    return Edit(Span(end, end, ""), between + written.rstrip("\n") if "\n" in between else between + written)
+
+
+def _renamed(text: str, old: str, new: str) -> str:
+    """Return a case with another variant's name, also in lower and upper case; a literal only as it is."""
+    if not old.isidentifier():
+        return text.replace(old, new)
+    pairs = {old: new, old.lower(): new.lower(), old.upper(): new.upper()}
+    return re.sub(r"\w+", lambda word: pairs.get(word.group(), word.group()), text)

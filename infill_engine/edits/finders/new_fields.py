@@ -1,0 +1,182 @@
+"""A field was added to a class: propose its value in the literals of the class, and in the constructor.
+
+struct Size { w: u32, h: u32 }          and so     Size { w: 1, h }
+private final int port;                 and so     Conf(String host, int port) { …; this.port = port; }
+"""
+
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from infill_engine.edits.calls import Call
+from infill_engine.edits.changes import Shift
+from infill_engine.edits.finders.fields import beside, is_constructor, line_for, settings_of
+from infill_engine.edits.finders.signatures import ADDED_KNOWN, ADDED_UNKNOWN, MOST_CALLS, ValuesInSight
+from infill_engine.edits.names import Defined, defined_in
+from infill_engine.edits.occurrence import Occurrence, Owner
+from infill_engine.edits.parameters import parameter_list_of, parameters_of
+from infill_engine.edits.parsed import ParsedEdit
+from infill_engine.edits.scopes import MEMBERS, Names
+from infill_engine.edits.source import Source, ancestors
+from infill_engine.edits.types import Edit, Kind, Proposal, Span
+
+IN_CONSTRUCTOR = 0.8
+UNCHANGED = Shift(())
+
+
+def propose_new_fields(edit: ParsedEdit) -> list[Proposal]:
+    """Return the proposals for each field that the changes declare."""
+    found: list[Proposal] = []
+    source, growth = edit.after, 0
+    for change in edit.changes:
+        start = change.start + growth
+        growth += change.growth
+        if change.new.strip() and change.new.strip() != edit.before.text[change.start : change.end].strip():
+            for one in defined_in(source, start, start + len(change.new)):
+                declaration = _declaration(source, one)
+                if declaration is not None and edit.back(one.start, one.start + len(one.name)) is None:
+                    found += _in_constructor(source, one.name, declaration)
+                    found += _in_literals(source, one, declaration)
+    return found
+
+
+def _declaration(source: Source, field: Defined) -> Node | None:
+    """Return the whole declaration of a field that needs a value, in the body of its class."""
+    if field.kind not in (*MEMBERS, "variable") or source.syntax.required is None:
+        return None
+    node = source.node_at(field.start, field.start + len(field.name))
+    whole = next((one for one in ancestors(node) if one.parent and one.parent.type in source.syntax.field_lists), None)
+    matches = whole is not None and source.syntax.required.match(source.text_of(whole).strip().rstrip(";,"))
+    return whole if matches else None
+
+
+def _siblings(source: Source, declaration: Node) -> list[Defined]:
+    """Return the other fields of the class, with those above the new one first, nearest first."""
+    listed = declaration.parent
+    assert listed is not None
+    start, end = source.span_of(declaration)
+    fields = [
+        one
+        for child in listed.named_children
+        if child.type == declaration.type and child != declaration
+        for one in defined_in(source, *source.span_of(child))[:1]
+    ]
+    above = [one for one in fields if one.start < start]
+    return [*reversed(above), *(one for one in fields if one.start > end)]
+
+
+def _in_constructor(source: Source, name: str, declaration: Node) -> Iterator[Proposal]:
+    """Yield the parameter and the line that set a field in the only constructor, after those of a sibling."""
+    listed = declaration.parent
+    makers = [] if listed is None else [child for child in listed.named_children if is_constructor(source, child)]
+    parameters = parameters_of(source, makers[0]) if len(makers) == 1 else None
+    if parameters is None or any(parameter.name == name for parameter in parameters):
+        return
+    settings = {one.field: one for one in settings_of(source, makers[0]) if one.value == one.field}
+    own = [parameter.name for parameter in parameters]
+    model = next((one for one in _siblings(source, declaration) if one.name in settings and one.name in own), None)
+    if model is None or name in settings:
+        return
+    below = model.start < source.to_char(declaration.start_byte)
+    holder = parameter_list_of(source.syntax, makers[0])
+    nodes = [] if holder is None else [one for one in holder.named_children if one.type not in source.nodes.comments]
+    written = "" if len(nodes) != len(own) else _parameter_like(source, nodes[own.index(model.name)], name, declaration)
+    line = beside(source, settings[model.name], line_for(settings[model.name], name, ""), UNCHANGED, below=below)
+    if written and line is not None:
+        start, end = source.span_of(nodes[own.index(model.name)])
+        place = Edit(Span(end, end, ""), f", {written}") if below else Edit(Span(start, start, ""), f"{written}, ")
+        yield Proposal(tuple(sorted((place, line))), f"set {name} in the constructor", IN_CONSTRUCTOR, Kind.FIELD)
+
+
+def _parameter_like(source: Source, model: Node, name: str, declaration: Node) -> str:
+    """Return a parameter written like another one, with the type of a declared field; "" if that is not possible."""
+    old, new = _type_of(model), _type_of(declaration)
+    label = model.child_by_field_name("name") or model.child_by_field_name("pattern")
+    if old is None or new is None or label is None:
+        return ""
+    start, end = source.span_of(model)
+    parts = sorted(((source.span_of(old), source.text_of(new)), (source.span_of(label), _like(source, label, name))))
+    (first, one), (second, other) = parts
+    return (
+        source.text[start : first[0]] + one + source.text[first[1] : second[0]] + other + source.text[second[1] : end]
+    )
+
+
+def _like(source: Source, label: Node, name: str) -> str:
+    return "$" + name if source.text_of(label).startswith("$") else name
+
+
+def _type_of(node: Node) -> Node | None:
+    inner = (one.child_by_field_name("type") for one in (node, *node.named_children))
+    return next((found for found in inner if found is not None), None)
+
+
+def _in_literals(source: Source, field: Defined, declaration: Node) -> Iterator[Proposal]:
+    """Yield an entry for each literal of the class, next to that of a sibling; all literals have all siblings."""
+    siblings = _siblings(source, declaration)
+    found = [_entries(source, sibling) for sibling in siblings]
+    literals = {entry.parent.id: entry.parent for entries in found for entry in entries if entry.parent is not None}
+    if not literals or len(literals) > MOST_CALLS or any(len(entries) != len(literals) for entries in found):
+        return
+    values, edits, known = ValuesInSight(source, field.name), [], True
+    below = siblings[0].start < field.start
+    for entry in found[0]:
+        value = values.at(Call(entry, 0))
+        known = known and value is not None
+        written = _entry_like(source, entry, field.name, value or field.name)
+        start, end = source.span_of(entry)
+        if not written:
+            return
+        edits.append(_inserted(source, entry, written, end if below else start, below=below))
+    count = len(edits)
+    label = f"set {field.name} in {count} literal{'s' if count > 1 else ''}"
+    yield Proposal(tuple(sorted(edits)), label, ADDED_KNOWN if known else ADDED_UNKNOWN, Kind.FIELD)
+
+
+def _entries(source: Source, sibling: Defined) -> list[Node]:
+    """Return the entries of literals that set a field of a class."""
+    names = Names.of(source, sibling.name)
+    one = None if names is None else names.at(sibling.start)
+    owner = None if one is None else one.owner
+    if names is None or owner is None:
+        return []
+    uses = [use for use in names.all if _is_set(use, owner) and use.start != sibling.start]
+    return [entry for use in uses if (entry := _entry(source, use)) is not None]
+
+
+def _is_set(use: Occurrence, owner: Owner) -> bool:
+    return owner in (use.owner, use.also)
+
+
+def _entry(source: Source, use: Occurrence) -> Node | None:
+    around = (use.node, *ancestors(use.node))
+    return next((node for node in list(around)[:3] if node.type in source.syntax.entries), None)
+
+
+def _entry_like(source: Source, model: Node, name: str, value: str) -> str:
+    """Return an entry written like another one: `name: value`, or `name` alone; "" if the other has another form."""
+    if value == name and not source.syntax.entries.isdisjoint(source.syntax.shorthands):
+        return name
+    if model.named_child_count < 2:
+        return ""
+    first, last = source.span_of(model.named_children[0]), source.span_of(model.named_children[-1])
+    start, end = source.span_of(model)
+    key = source.text[first[0] : first[1]]
+    sign = key[: len(key) - len(key.lstrip("."))]
+    return (
+        source.text[start : first[0]]
+        + sign
+        + name
+        + source.text[first[1] : last[0]]
+        + value
+        + source.text[last[1] : end]
+    )
+
+
+def _inserted(source: Source, model: Node, written: str, at: int, *, below: bool) -> Edit:
+    """Return an entry inserted after or before another one, on a line of its own if the other has one."""
+    start = source.to_char(model.start_byte)
+    line = source.text.rfind("\n", 0, start) + 1
+    lead = source.text[line:start]
+    between = f",\n{lead}" if line and not lead.strip() else ", "
+    return Edit(Span(at, at, ""), between + written if below else written + between)

@@ -1,0 +1,95 @@
+"""The last use of an imported name or of a local variable was removed: propose to remove it, too."""
+
+import re
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from infill_engine.edits.names import defined_in
+from infill_engine.edits.occurrence import FOREIGN, Occurrence, Role
+from infill_engine.edits.parsed import ParsedEdit
+from infill_engine.edits.scopes import Names
+from infill_engine.edits.source import Source, ancestors
+from infill_engine.edits.templates import WORD
+from infill_engine.edits.types import Edit, Kind, Proposal, Span
+from infill_engine.text import lines
+
+IMPORT, LOCAL = 0.6, 0.52
+MOST_WORDS = 12  # that an edit removes
+_LOCAL = ("variable", "assigned", "hoisted")
+_PLAIN = re.compile(r"[^()`]*\Z")  # a value whose computation does nothing else
+
+
+def propose_unused(edit: ParsedEdit) -> list[Proposal]:
+    """Return a proposal for each name whose last use the changes removed."""
+    before, after = edit.before.text, edit.after.text
+    gone = {word for change in edit.changes for word in WORD.findall(before, change.start, change.end)}
+    kept = {word for change in edit.changes for word in WORD.findall(change.new)}
+    words = sorted(word for word in gone - kept if not word.isdigit() and len(word) > 1)
+    if len(words) > MOST_WORDS or (kept and len(after) >= len(before)):
+        return []
+    return [proposal for word in words for proposal in _removals(edit, word)]
+
+
+def _removals(edit: ParsedEdit, word: str) -> Iterator[Proposal]:
+    names, earlier = Names.of(edit.after, word), Names.of(edit.before, word)
+    if names is None or earlier is None or names.opaque or len(names.all) != 1:
+        return
+    one = names.all[0]
+    place = edit.back(one.start, one.end)
+    old = None if place is None else earlier.at(place[0])
+    if one.role is not Role.DEFINITION or old is None or one.owner is None or names.scopes[one.owner.scope].is_class:
+        return
+    if not any(use.role is Role.REFERENCE and use.owner == old.owner and use.start != old.start for use in earlier.all):
+        return  # it was not used before
+    found = _import(edit.after, one) if one.kind in FOREIGN else _local(edit.after, one)
+    if found is not None:
+        start, end = found
+        label = f"remove {word}, which nothing uses"
+        confidence = IMPORT if one.kind in FOREIGN else LOCAL
+        yield Proposal((Edit(Span(start, end, edit.after.text[start:end]), ""),), label, confidence, Kind.FIELD)
+
+
+def _import(source: Source, one: Occurrence) -> tuple[int, int] | None:
+    """Return the part of a statement that imports a name: all its lines, or an element of a list."""
+    around = [one.node, *ancestors(one.node)]
+    at = next((at for at, node in enumerate(around) if node.type in source.syntax.imports), None)
+    if at is None:
+        return None
+    inside = [node for node in around[:at] if len(defined_in(source, *source.span_of(node))) == 1]
+    if len(inside) == at:
+        return (
+            _lines(source, around[at])
+            if len(defined_in(source, *source.span_of(around[at]))) == 1
+            else _element(source, inside[-1])
+        )
+    return _element(source, inside[-1]) if inside else None
+
+
+def _element(source: Source, node: Node) -> tuple[int, int]:
+    """Return an element of a list with the comma after it, or else before it."""
+    start, end = source.span_of(node)
+    following = re.compile(r"\s*,[^\S\n]*").match(source.text, end)
+    if following is not None:
+        return start, following.end()
+    before = re.compile(r",\s*\Z").search(source.text, max(0, start - 200), start)
+    return (start if before is None else before.start()), end
+
+
+def _lines(source: Source, node: Node) -> tuple[int, int] | None:
+    """Return the lines of a statement that is alone on them."""
+    start, end = lines.around(source.text, *source.span_of(node))
+    alone = source.text[start:end].strip().rstrip(";") == source.text_of(node).strip().rstrip(";")
+    return (start, end + 1) if alone and end < len(source.text) else None
+
+
+def _local(source: Source, one: Occurrence) -> tuple[int, int] | None:
+    """Return the line that gives a variable of a function a value that does nothing else."""
+    function = next((node for node in ancestors(one.node) if node.type in source.syntax.functions), None)
+    start, end = lines.around(source.text, one.start, one.end)
+    text = source.text[start:end]
+    sign = source.text[one.end : end].lstrip()
+    declared = one.kind in _LOCAL and function is not None and re.match(r"(?::[^=]*)?:?=(?!=)", sign)
+    node = source.node_at(start + len(text) - len(text.lstrip()), start + len(text.rstrip()))
+    whole = source.text_of(node).strip().rstrip(";") == text.strip().rstrip(";")
+    return (start, end + 1) if declared and whole and _PLAIN.match(sign) and end < len(source.text) else None
