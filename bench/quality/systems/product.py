@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from time import perf_counter
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -63,7 +63,7 @@ class ObservedEngine(Engine):
     proposals: list[Proposal] | None = None
 
     @classmethod
-    def of(cls, engine: Engine) -> "ObservedEngine":
+    def of(cls, engine: Engine) -> Self:
         """Observe a loaded engine, whose caches and measured costs are used on."""
         return cls(engine.proposer, engine.name, engine.calibration, engine.settings)
 
