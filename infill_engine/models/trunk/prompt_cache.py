@@ -89,7 +89,7 @@ class PromptCache:
         while len(waiting) > part:
             rows = part if len(waiting) <= HURRIED_ROWS else max(part, min(large_part, len(waiting) - part))
             slots, waiting = waiting[:rows], waiting[rows:]
-            yield Work(Phase.PASS, form_for(self._backend.forms, rows, 0).rows)
+            yield Work(Phase.READ, form_for(self._backend.forms, rows, 0).rows)
             self.run(prompt_rows(prompt, slots), rows - 1)
             self.hold(prompt, slots)
         return prompt_rows(prompt, waiting)

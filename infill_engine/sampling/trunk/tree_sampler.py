@@ -45,8 +45,8 @@ class TreeSampler(Proposer):
 
     def __init__(self, model: TrunkModel) -> None:
         self.model = model
-        passes = CostModel()  # rows of a prompt cost the same as rows of texts
-        self.costs = Costs({Phase.READ: passes, Phase.PASS: passes, Phase.COUNT: CostModel()})
+        # Rows of a prompt cost a little less than rows of texts, because only the last one gets a prediction.
+        self.costs = Costs({phase: CostModel() for phase in (Phase.READ, Phase.PASS, Phase.COUNT)})
         self.part_ms, self.large_part_ms = PART_MS, LARGE_PART_MS
         self._lines = CachedLines(model.vocabulary)
         self._retriever = Retriever()
@@ -165,7 +165,8 @@ class TreeSampler(Proposer):
         run_pass = self.model.separate_pass()
         for rows, masks in MEASURED if self.model.denoiser else (form for form in MEASURED if not form.masks):
             took_ms = min(timed(run_pass, rows, masks) for _ in range(ATTEMPTS))
-            self.costs.observe(Phase.PASS, self.model.size_of(rows, masks), took_ms)
+            for phase in (Phase.READ, Phase.PASS):
+                self.costs.observe(phase, self.model.size_of(rows, masks), took_ms)
 
     def _read(self, prompt: Prompt, *, hurried: bool = False) -> Job[ReadPrompt]:
         limit_ms = max(self.part_ms, HURRIED_MS) if hurried else self.part_ms
