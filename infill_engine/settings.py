@@ -46,7 +46,7 @@ class SamplerSettings:
     temperature: float = 0.7  # of the sampled row
     partial_confidence: float = 0.5  # minimum probability of a token in a partial answer
     latency_target: float = 0.67  # share of the time left after reading that the rest may take: the median matters
-    finish_margin_ms: float = 12.0  # minimum, for cleaning and ranking
+    finish_margin_ms: float = 9.0  # minimum, for cleaning and ranking
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from infill_engine.text.lines import first_line
 from infill_engine.types import Hole, InfillRequest
 
 LEFT_TO_RIGHT = "left to right"
-MARGIN_MS = 12.0  # kept free for cleaning, as the product does
+MARGIN_MS = 9.0  # kept free for cleaning, as the product does
 
 
 def write_left_to_right(
