@@ -12,11 +12,12 @@ from infill_engine.edits.calls import Call
 from infill_engine.edits.changes import Shift
 from infill_engine.edits.finders.fields import beside, is_constructor, line_for, settings_of
 from infill_engine.edits.finders.signatures import ADDED_KNOWN, ADDED_UNKNOWN, MOST_CALLS, ValuesInSight
+from infill_engine.edits.lookup import MEMBERS
 from infill_engine.edits.names import Defined, defined_in
 from infill_engine.edits.occurrence import Occurrence, Owner
 from infill_engine.edits.parameters import parameter_list_of, parameters_of
 from infill_engine.edits.parsed import ParsedEdit
-from infill_engine.edits.scopes import MEMBERS, Names
+from infill_engine.edits.scopes import Names
 from infill_engine.edits.source import Source, ancestors
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
 

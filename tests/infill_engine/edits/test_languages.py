@@ -57,6 +57,7 @@ def test_what_follows_is_proposed_first(language: str, case: dict[str, str]) -> 
     found = find_consequences(edit)
     assert [applied(edit.after, proposal.edits) for proposal in found.proposals[:1]] == [case["result"]]
     assert found.proposals[0].kind.value == case["kind"]
+    assert all(case.get("keeps", "") in (applied(edit.after, one.edits) or "") for one in found.proposals)
 
 
 @pytest.mark.parametrize(("language", "case"), cases("refused"))

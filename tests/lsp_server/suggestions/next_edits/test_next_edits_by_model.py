@@ -27,6 +27,7 @@ def second(path):
 
 
 LIMIT = 10
+SEPARATOR = os.sep
 """
 OLD, NEW = "return os.lstat(path).st_mode", "return check(path).st_mode"
 EDIT = ("os.stat(path).st_size", "check(path) or 0")
