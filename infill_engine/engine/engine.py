@@ -206,7 +206,7 @@ class Engine:
         candidates = self._ranked(found.proposals or [], request, hole)
         self.finish_margin.observe(since(began))
         reason = None if candidates else Reason.DEADLINE if found.proposals is None else Reason.BLANK
-        final = found.final and not found.incomplete_context and not any(candidate.partial for candidate in candidates)
+        final = found.final and not found.incomplete_context and not any(one.partial for one in found.proposals or ())
         return replace(answer, candidates=candidates, reason=reason, final=final)
 
     def _ranked(self, proposals: list[Proposal], request: InfillRequest, hole: Hole) -> tuple[Candidate, ...]:
