@@ -210,7 +210,7 @@ class Engine:
         candidates = self._ranked(found.proposals or [], request, hole)
         self.finish_margin.observe(since(began))
         reason = None if candidates else Reason.DEADLINE if found.proposals is None else Reason.BLANK
-        final = found.final and not found.incomplete_context and not any(candidate.partial for candidate in candidates)
+        final = found.final and not found.incomplete_context and not any(one.partial for one in found.proposals or ())
         cut_short = not request.explicit and (self._refused or not found.final)
         return replace(answer, candidates=candidates, reason=reason, final=final, cut_short=cut_short)
 

@@ -11,6 +11,7 @@ from infill_engine.ranking.cleanup.balance import balance
 from infill_engine.ranking.cleanup.blank import blank
 from infill_engine.ranking.cleanup.block_end import block_end
 from infill_engine.ranking.cleanup.comment_mark import comment_mark
+from infill_engine.ranking.cleanup.conversions import conversions
 from infill_engine.ranking.cleanup.cut_words import cut_words
 from infill_engine.ranking.cleanup.first_indentation import first_indentation
 from infill_engine.ranking.cleanup.getters import getters
@@ -48,6 +49,7 @@ RULES: tuple[Rule, ...] = (
     scripts,
     cut_words,
     secret_values,
+    conversions,
     repetition,
     neighbours,
     blank,
@@ -55,7 +57,7 @@ RULES: tuple[Rule, ...] = (
 
 
 # These rules drop harmless texts, which are offered to whoever asks if there is nothing else.
-OF_TASTE: tuple[Rule, ...] = (secret_values, repetition, neighbours)
+OF_TASTE: tuple[Rule, ...] = (secret_values, conversions, repetition, neighbours)
 
 
 def clean(text: str, request: InfillRequest, hole: Hole) -> str | None:

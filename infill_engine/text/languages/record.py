@@ -190,7 +190,7 @@ class Code(Table, frozen=True, kw_only=True):
     `starts` matches a line from which a part of a file can be parsed alone. A group of `getters` is the name of a
     method without parameters, or the components of a record that are read like one. `method_values` says that such a
     method may be named without a call. A group of `error_check` is the variable of the error that a line assigns and
-    the next one checks.
+    the next one checks. `converted` matches a conversion of what a call has made already.
     """
 
     definitions: tuple[Pattern, ...]
@@ -202,6 +202,7 @@ class Code(Table, frozen=True, kw_only=True):
     getters: tuple[Pattern, ...] = ()
     method_values: bool = False
     error_check: Pattern | None = None
+    converted: Pattern | None = None
 
     def defined(self, line: str) -> str | None:
         """Return the name that `line` defines; None if it defines none."""

@@ -52,7 +52,9 @@ def place(nvim: Editor, line: int, character: int) -> dict[str, Any]:
     uri, version = nvim.lua(
         "return { vim.uri_from_bufnr(0), vim.lsp.util.buf_versions[vim.api.nvim_get_current_buf()] }"
     )
-    return {"textDocument": {"uri": uri, "version": version}, "position": {"line": line, "character": character}}
+    document, position = {"uri": uri, "version": version}, {"line": line, "character": character}
+    spaces, size = nvim.lua("return { vim.bo.expandtab, vim.lsp.util.get_effective_tabstop(0) }")
+    return {"textDocument": document, "position": position, "options": {"tabSize": size, "insertSpaces": spaces}}
 
 
 def test_a_cursor_that_rests_before_the_server_has_started(start: Start) -> None:

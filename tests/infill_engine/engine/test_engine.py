@@ -9,10 +9,14 @@ import pytest
 from engines import exact_engine, never_read, returning, soon
 
 from infill_engine import Deadline, Draft, Engine, InfillRequest, Reason, Source, load_engine
+from infill_engine.budget.work import Costs, Job
 from infill_engine.errors import InputError
 from infill_engine.models.base import ProposedLength
+from infill_engine.ranking.calibration import BUILT_IN
 from infill_engine.sampling.canvas.denoise import Step
-from infill_engine.types import Hole, HoleKind
+from infill_engine.sampling.proposals import Proposals
+from infill_engine.sampling.proposer import Capabilities, Proposer
+from infill_engine.types import Hole, HoleKind, Proposal
 
 
 def scripted(tmp_path: Path, **script: object) -> Engine:
@@ -159,3 +163,20 @@ def test_the_canvas_can_be_watched(tmp_path: Path) -> None:
     engine = scripted(tmp_path, rules=RULES, steps=3)
     engine.answer(InfillRequest("x = ", "\n"), soon(), lambda after: seen.append(after.state.number))
     assert seen == [1, 2, 3]
+
+
+class CutShort(Proposer):
+    """A search that time cut short inside of a call."""
+
+    costs = Costs()
+    can = Capabilities("cpu")
+
+    def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...]) -> Job[Proposals]:
+        return returning(Proposals([Proposal("foo(a,", -0.1, -0.1, partial=True)]))
+
+
+def test_a_text_cut_short_that_cannot_be_offered_is_asked_for_again() -> None:
+    engine = Engine(CutShort(), "toy", BUILT_IN)
+    answer = engine.answer(InfillRequest("x = ", "\n"), soon())
+    assert (answer.candidates, answer.final) == ((), False)
+    assert not engine.answer(InfillRequest("x = ", "\n"), soon()).cached

@@ -535,3 +535,21 @@ def test_block_end(language: str, marked: str, text: str, expected: str | None) 
 )
 def test_cut_words(marked: str, text: str, kept: bool) -> None:
     check("cut_words", marked, text, text if kept else None)
+
+
+@pytest.mark.parametrize(
+    ("language", "marked", "text", "kept"),
+    [
+        ("kotlin", "val a = users\n    .filter { it.active }\n    .map { it.name }\n    .|\n", "toList()", False),
+        ("kotlin", "val a = users\n    .map { it.name }\n    .|\n", "toSet()", True),
+        ("kotlin", "val a = text.|\n", "toList()", True),
+        ("java", "var a = b.stream().toList().|;\n", "toList()", False),
+        ("csharp", "var a = b.ToList().|;\n", "ToList()", False),
+        ("javascript", "const a = b.trim().|;\n", "trim()", False),
+        ("javascript", "const a = b.parent().|;\n", "parent()", True),
+        ("ruby", "a = b.map(&:name).|\n", "to_a", False),
+        ("ruby", "a = b.|\n", "to_a", True),
+    ],
+)
+def test_conversions(language: str, marked: str, text: str, kept: bool) -> None:
+    check("conversions", marked, text, text if kept else None, language)
