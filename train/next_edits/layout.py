@@ -35,12 +35,12 @@ class LineChange:
 class Laid:
     """The rows of a region, T of them, and what is learned from them.
 
-    `starts` are the rows that predict the first token of a line that may change, and `signs` what it should begin
-    with. `rows` predict `tokens`. `changed` marks the starts of a change.
+    The first `prompt` rows are the prompt. `starts` are the rows that predict the first token of a line that may
+    change, and `signs` what it should begin with. `rows` predict `tokens`. `changed` marks the starts of a change.
     """
 
     ids: Tensor  # [T]
-    positions: Tensor  # [T], from 0 after the soft prompt
+    positions: Tensor  # [T]
     seen: Tensor  # [T, T]
     starts: Tensor  # [S]
     signs: Tensor  # [S]
@@ -48,6 +48,7 @@ class Laid:
     first_starts: int  # how many of the starts belong to the unchanged lines
     rows: Tensor  # [N]
     tokens: Tensor  # [N]
+    prompt: int
 
 
 @dataclass
@@ -105,6 +106,7 @@ def lay_out(prompt: DiffPrompt, changes: Sequence[LineChange], vocabulary: Trunk
         first_starts,
         torch.tensor(rows.rows, dtype=torch.long),
         torch.tensor(rows.tokens, dtype=torch.long),
+        len(tokens),
     )
 
 
