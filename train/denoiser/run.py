@@ -103,11 +103,11 @@ class Run:
         return run
 
 
-def rate_at(share: float, highest: float, warmup: float = WARMUP) -> float:
-    """Return the learning rate after a share of all slots: it rises for `warmup` of them, then falls as a cosine."""
-    if share < warmup:
-        return highest * max(share / warmup, 0.01)
-    fallen = min(1.0, (share - warmup) / (1 - warmup))
+def rate_at(share: float, highest: float) -> float:
+    """Return the learning rate after a share of all slots: it rises for WARMUP of them, then falls as a cosine."""
+    if share < WARMUP:
+        return highest * max(share / WARMUP, 0.01)
+    fallen = min(1.0, (share - WARMUP) / (1 - WARMUP))
     return highest * (LEAST_RATE + (1 - LEAST_RATE) * 0.5 * (1 + math.cos(math.pi * fallen)))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
 from train.denoiser.int8_kernels import LARGEST, OneDnn, is_exact
@@ -18,6 +19,15 @@ LEAST = 1e-12  # the least scale of a row, for rows of zeros
 PADDED = 16  # oneDNN keeps code for each number of rows, so it is a multiple of this
 
 
+Rounding = Callable[[Tensor], tuple[Tensor, Tensor]]
+
+
+def rounded_rows(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the codes of rows x [T, K], uint8, and their scales [T, 1] in the type of x."""
+    scale = x.abs().amax(-1, keepdim=True).clamp_(min=LEAST).mul_(1 / LEVELS)
+    return (x / scale.float()).add_(ZERO + 0.5).to(torch.uint8), scale  # the conversion rounds down
+
+
 @dataclass(frozen=True, slots=True)
 class Rounded:
     """A matrix [N, K] in int8, as oneDNN packs it, with a scale for each of the N."""
@@ -25,20 +35,20 @@ class Rounded:
     packed: Tensor
     scales: Tensor
     zeros: Tensor
+    rounding: Rounding
 
     @classmethod
-    def of(cls, matrix: Tensor) -> "Rounded":
+    def of(cls, matrix: Tensor, rounding: Rounding) -> "Rounded":
         """Round a matrix."""
         scales = matrix.float().abs().amax(1).clamp_(min=LEAST).mul_(1 / LARGEST)
         codes = (matrix.float() / scales[:, None]).round_().to(torch.int8)
         packed = torch.ops.onednn.qlinear_prepack(codes, None)
-        return cls(packed, scales, torch.zeros(len(matrix), dtype=torch.int))
+        return cls(packed, scales, torch.zeros(len(matrix), dtype=torch.int), rounding)
 
     def times(self, x: Tensor) -> Tensor:
         """x [T, K] -> [T, N] in the type of x."""
-        scale = x.abs().amax(-1, keepdim=True).clamp_(min=LEAST).mul_(1 / LEVELS)
-        codes = torch.empty(-(-len(x) // PADDED) * PADDED, x.shape[1], dtype=torch.uint8)
-        codes[: len(x)] = (x / scale.float()).add_(ZERO + 0.5)  # the conversion rounds down
+        codes, scale = self.rounding(x)
+        codes = F.pad(codes, (0, 0, 0, -len(x) % PADDED))
         found: Tensor = _multiply()(
             codes, 1.0, ZERO, self.packed, self.scales, self.zeros, None, 1.0, 0, x.dtype, "none", [], ""
         )
@@ -54,9 +64,9 @@ class Int8Product:
     bias: Tensor | None = None
 
     @classmethod
-    def of(cls, matrix: Tensor, bias: Tensor | None = None) -> "Int8Product":
-        """Round a matrix."""
-        return cls(Rounded.of(matrix), Rounded.of(matrix.t().contiguous()), bias)
+    def of(cls, matrix: Tensor, bias: Tensor | None = None, rounding: Rounding = rounded_rows) -> "Int8Product":
+        """Round a matrix. `rounding` may be a compiled `rounded_rows`."""
+        return cls(Rounded.of(matrix, rounding), Rounded.of(matrix.t().contiguous(), rounding), bias)
 
     def times(self, x: Tensor) -> Tensor:
         """See `Product`."""

@@ -72,14 +72,13 @@ class _AdaptedMlp(torch.autograd.Function):
         x, inner, both, second_inner, first_down, first_up, second_down, second_up = ctx.saved_tensors
         first, second = ctx.products
         gate, up = both.chunk(2, -1)
-        share = torch.sigmoid(gate)
-        active = gate * share  # silu; its derivative is share + active * (1 - share)
+        active = F.silu(gate)
         found = _back(gradients[0], active * up, second_inner, second_down, second_up, second)
         of_inside, of_second_down, of_second_up = found
         learned = torch.empty_like(both)
-        torch.mul(of_inside, active, out=learned[:, up.shape[1] :])
-        slope = share.addcmul_(active, 1 - share)
-        torch.mul(of_inside.mul_(up), slope, out=learned[:, : up.shape[1]])
+        of_gate, of_up = learned.chunk(2, -1)
+        torch.mul(of_inside, active, out=of_up)
+        torch.ops.aten.silu_backward.grad_input(of_inside.mul_(up), gate, grad_input=of_gate)
         of_x, of_first_down, of_first_up = _back(learned, x, inner, first_down, first_up, first)
         return of_x, of_first_down, of_first_up, of_second_down, of_second_up, None, None
 

@@ -2,24 +2,27 @@
 
     python -m train.next_edits --run training/next-edits/run --histories training/histories --minutes 600
 
-Prints a line a minute, and evaluates on the calibration split. The checkpoint is replaced every few minutes; SIGTERM
-saves it and ends the run. `--export FILE` writes the adapter as it is served.
+Prints a line every three minutes, and evaluates on the calibration split. The checkpoint is replaced every few minutes;
+SIGTERM saves it and ends the run. `--export FILE` writes the adapter as it is served.
 """
 
 import argparse
 import signal
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from infill_engine.models.trunk.prompt import TrunkVocabulary
 from infill_engine.models.trunk.sources import ShardsSource
 from train.denoiser.frozen import load_frozen
 from train.denoiser.setup import folders_of
 from train.low_rank.adapter import write_adapter
-from train.low_rank.int8_products import Int8Product, int8_works
-from train.low_rank.products import PlainProduct
+from train.low_rank.int8_products import Int8Product, Rounding, int8_works, rounded_rows
+from train.low_rank.products import PlainProduct, Product
 from train.next_edits.learning import Learner
 from train.next_edits.network import products_of
 from train.next_edits.training import Settings, Training
@@ -37,8 +40,7 @@ def main() -> None:
     options.run.mkdir(parents=True, exist_ok=True)
     folder, trained = folders_of(None)
     trunk = load_frozen(folder, trained, options.device, smoothed=True)
-    rounded = options.device == "cpu" and not options.exact and int8_works()
-    products = products_of(trunk, Int8Product.of if rounded else PlainProduct)
+    products = products_of(trunk, PlainProduct if options.exact or options.device != "cpu" else _fastest())
     learner = Learner(trunk, products, TrunkVocabulary(folder / "tokenizer.json"))
     training = Training.open(learner, options.run, options.rank)
     if options.export is not None:
@@ -48,13 +50,20 @@ def main() -> None:
         training.run(pool, Settings.of(options), stopping)
 
 
+def _fastest() -> Callable[[Tensor, Tensor | None], Product]:
+    """Return what makes products in int8, or in the trunk's type if this processor has no exact ones in int8."""
+    torch._dynamo.config.suppress_errors = True  # without a compiler, rows are rounded in several passes
+    compiled: Rounding = torch.compile(rounded_rows, dynamic=True)
+    return partial(Int8Product.of, rounding=compiled) if int8_works() else PlainProduct
+
+
 def _parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="python -m train.next_edits", description="Train the adapter of next edits.")
     add = made.add_argument
     add("--run", type=Path, default=Path("training/next-edits/run"), help="folder of the checkpoint")
     add("--histories", type=Path, default=Path("training/histories"), help="folder that bench.edits.histories wrote")
     add("--minutes", type=float, default=600.0)
-    add("--examples", type=int, default=30_000, help="the rate falls until then")
+    add("--examples", type=int, default=20_000, help="the rate falls until then")
     add("--rank", type=int, default=RANK, help="of a new run's terms")
     add("--rate", type=float, default=RATE)
     add("--batch", type=int, default=8, help="examples of a step, each with one or two regions")

@@ -53,7 +53,8 @@ def states_of(trunk: FrozenTrunk, products: Products, weights: Mapping[str, Tens
         x = x + adapted(found, product["out"], terms["out"])
         rows = F.rms_norm(x, (config.dim,), layer.mlp_norm, config.norm_epsilon)
         x = x + adapted_mlp(rows, product["gate_up"], terms["gate_up"], product["down"], terms["down"])
-    return F.rms_norm(x, (config.dim,), trunk.norm, config.norm_epsilon)
+    found: Tensor = F.rms_norm(x, (config.dim,), trunk.norm, config.norm_epsilon)
+    return found
 
 
 def _attended(group: Group, shared: int, like: Tensor) -> Attended:

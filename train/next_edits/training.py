@@ -18,8 +18,7 @@ from train.next_edits.examples import Deck, Drawn
 from train.next_edits.learning import Learner, Scores, summary
 from train.trunk.run_folder import CHECKPOINT, log, restore, save
 
-WARMUP = 0.05  # share of the examples
-SAVE_SECONDS, REPORT_SECONDS = 240, 60
+SAVE_SECONDS, REPORT_SECONDS = 240, 180
 CALIBRATION_SEED = 5
 
 
@@ -70,14 +69,15 @@ class Training:
         drawn = deck.draw()
         began = reported = saved = evaluated = time.monotonic()
         scores: list[Scores] = []
-        first = self.seen
+        first, worked = self.seen, time.process_time()
         while not stopping and self.seen < settings.examples and time.monotonic() - began < 60 * settings.minutes:
             scores += self._step(pool, deck, list(islice(drawn, settings.batch)), settings)
             now = time.monotonic()
             if now - reported > REPORT_SECONDS:
-                rate = (self.seen - first) / (now - reported)
-                print(f"{self.seen} examples · {rate:.2f}/s · {summary(scores)}", flush=True)
-                scores, first, reported = [], self.seen, now
+                count, cpu = self.seen - first, time.process_time() - worked
+                rates = f"{count / (now - reported):.2f}/s, {count / cpu:.2f} a processor second"
+                print(f"{self.seen} examples · {rates} · {summary(scores)}", flush=True)
+                scores, first, reported, worked = [], self.seen, now, time.process_time()
             if now - saved > SAVE_SECONDS:
                 self._save(settings.run)
                 saved = now
@@ -93,6 +93,7 @@ class Training:
     ) -> Iterator[Scores]:
         """Take a step of the optimiser. Yields the scores of the regions."""
         weights = in_type(self.adapter, self.learner.trunk.norm.dtype)
+        batch = sorted(batch, key=lambda each: -len(each.pack.ids))  # the last ones keep no worker waiting for long
         regions = sum(len(each.pack.regions) for each in batch)
         for tensor in self.adapter.values():
             tensor.grad = torch.zeros_like(tensor)
@@ -106,7 +107,7 @@ class Training:
         norm = torch.nn.utils.clip_grad_norm_(list(self.adapter.values()), 1.0)
         if torch.isfinite(norm):
             for group in self.optimiser.param_groups:
-                group["lr"] = rate_at(self.seen / settings.examples, settings.rate, WARMUP)
+                group["lr"] = rate_at(self.seen / settings.examples, settings.rate)
             self.optimiser.step()
         self.seen += len(batch)
 
