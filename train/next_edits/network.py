@@ -49,8 +49,8 @@ def states_of(trunk: FrozenTrunk, products: Products, weights: Mapping[str, Tens
         rows = F.rms_norm(x, (config.dim,), layer.attention_norm, config.norm_epsilon)
         joined = adapted(rows, product["qkv"], terms["qkv"]).unflatten(-1, (-1, config.head_dim)).transpose(0, 1)
         turned = rotate(joined[: config.heads + config.kv_heads], *turn)
-        found = _attention(turned[: config.heads], turned[config.heads :], joined[-config.kv_heads :], attended)
-        x = x + adapted(found, product["out"], terms["out"])
+        seen = _attention(turned[: config.heads], turned[config.heads :], joined[-config.kv_heads :], attended)
+        x = x + adapted(seen, product["out"], terms["out"])
         rows = F.rms_norm(x, (config.dim,), layer.mlp_norm, config.norm_epsilon)
         x = x + adapted_mlp(rows, product["gate_up"], terms["gate_up"], product["down"], terms["down"])
     found: Tensor = F.rms_norm(x, (config.dim,), trunk.norm, config.norm_epsilon)
@@ -90,7 +90,8 @@ class _Attend(torch.autograd.Function):
         scores = (grouped @ keys.transpose(1, 2)).view(heads, rows, -1).add_(hidden)
         weights = scores.softmax(-1).view(len(keys), -1, keys.shape[1])
         ctx.save_for_backward(grouped, keys, values, weights)
-        return (weights @ values).view(heads, rows, size)
+        found: Tensor = (weights @ values).view(heads, rows, size)
+        return found
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
