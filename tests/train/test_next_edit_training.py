@@ -73,6 +73,13 @@ def test_signs_lead_through_a_change(vocabulary, change, signs):
     assert lay_out(prompt_of(vocabulary, "a", "b"), [change], vocabulary).signs.tolist() == signs
 
 
+def test_inserted_lines_of_later_hunks_are_learned_too(vocabulary):
+    hunks = "changes.diff\n@@ a @@\n b\n-c\n+width\n d\n@@ a @@\n-e\n+height\n++\n f\n@@ a @@\n g\n"
+    tokens = vocabulary.encode(hunks)
+    laid = lay_out(DiffPrompt(Prompt(tuple(tokens[:-1]), (), tuple(tokens[-1:])), (), 0), [], vocabulary)
+    assert vocabulary.decode([tokens[row + 1] for row in laid.told.tolist()]) == "+height\n++\n"
+
+
 def test_only_changes_of_whole_unknown_lines_count(vocabulary):
     prompt = prompt_of(vocabulary, "a", "mine", "b", known=("mine",))
     hunks = [(9, ["a"], []), (10, ["a"], ["x"]), (11, ["mine"], ["x"]), (12, ["b"], ["y"]), (12, ["other"], ["y"])]

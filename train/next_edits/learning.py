@@ -14,6 +14,7 @@ from train.next_edits.network import Products, states_of
 from train.next_edits.packing import Pack
 
 SIGN_WEIGHT, CHANGED_WEIGHT, TOKEN_WEIGHT = 1.0, 2.0, 0.5
+TOLD_WEIGHT = 0.25  # of a token of an earlier edit, which the edits before it tell of
 SCALE = 16.0  # an example has the losses of about this many rows
 
 
@@ -59,12 +60,13 @@ class Learner:
             place[torch.cat([region.starts, region.rows])]
             for region, place in zip(pack.regions, pack.places, strict=True)
         ]
-        logits = F.linear(states[torch.cat(rows).to(states.device)], self.trunk.embedding).float()
-        found = [
-            self._loss_of(region, logprobs)
-            for region, logprobs in zip(pack.regions, logits.log_softmax(-1).split(list(map(len, rows))), strict=True)
-        ]
-        return torch.stack([loss for loss, _ in found]).sum(), [scores for _, scores in found]
+        told = pack.places[0][pack.regions[0].told]
+        logits = F.linear(states[torch.cat([*rows, told]).to(states.device)], self.trunk.embedding).float()
+        *of_regions, of_told = logits.log_softmax(-1).split([*map(len, rows), len(told)])
+        found = [self._loss_of(*each) for each in zip(pack.regions, of_regions, strict=True)]
+        next_tokens = pack.ids[told + 1].to(logits.device)
+        loss = -TOLD_WEIGHT / SCALE * of_told.gather(1, next_tokens[:, None]).sum()
+        return loss + torch.stack([each for each, _ in found]).sum(), [scores for _, scores in found]
 
     def _loss_of(self, laid: Laid, logprobs: Tensor) -> tuple[Tensor, Scores]:
         """Return the loss and the scores of a region, of whose starts and rows `logprobs` [S + N, V] are."""
