@@ -18,10 +18,11 @@ from tiny_trunk import write_tokenizer
 from bench.edits.histories.commits import ChangedFile, Commit, Hunk
 from bench.edits.histories.examples import examples
 from infill_engine.models.trunk.prompt import TrunkVocabulary
+from train.low_rank.network import products_of
+from train.low_rank.training import Settings, Training
 from train.next_edits.examples import LEAST_RECENT, Deck
 from train.next_edits.learning import Learner
-from train.next_edits.network import products_of
-from train.next_edits.training import Settings, Training
+from train.next_edits.task import NextEdits
 
 COMMITS = 12
 
@@ -47,18 +48,17 @@ def commit(name: str) -> Commit:
     return Commit(name, (ChangedFile("a.py", "python", "".join(rows), tuple(hunks)),))
 
 
-def learner(vocabulary) -> Learner:
+def opened(vocabulary, histories, folder) -> Training:
     embedding = torch.randn(len(vocabulary), TRUNK.config.dim, generator=torch.Generator().manual_seed(4)) * 0.1
     trunk = replace(TRUNK, embedding=embedding)
-    return Learner(trunk, products_of(trunk), vocabulary)
+    return Training.open(NextEdits(Learner(trunk, products_of(trunk), vocabulary), histories, 3), folder, 2)
 
 
 def train(vocabulary, histories, folder, count, stopping=()) -> Training:
-    settings = Settings(folder, histories, 1.0, count, 1e-2, 4, 10.0, 3, 0)
     folder.mkdir(exist_ok=True)
-    training = Training.open(learner(vocabulary), folder, 2)
+    training = opened(vocabulary, histories, folder)
     with ThreadPoolExecutor(2) as pool:
-        training.run(pool, settings, stopping)
+        training.run(pool, Settings(folder, 1.0, count, 1e-2, 4, 10.0), stopping)
     return training
 
 
@@ -75,7 +75,7 @@ def test_an_edit_shows_its_change_and_a_finished_state_none(vocabulary, historie
 def test_the_same_seed_draws_the_same(vocabulary, histories):
     first, second = (list(islice(Deck(histories / "train.jsonl", vocabulary, 3).draw(), 20)) for _ in range(2))
     assert [each.at for each in first] == [each.at for each in second]
-    assert all((one.pack.ids == other.pack.ids).all() for one, other in zip(first, second, strict=True))
+    assert all((one.pack.rows.ids == other.pack.rows.ids).all() for one, other in zip(first, second, strict=True))
 
 
 def test_hard_examples_come_more_often(vocabulary, histories):
@@ -94,13 +94,13 @@ def test_a_run_goes_on_where_it_stopped(vocabulary, histories, tmp_path, capsys)
     assert first.seen == 8
     assert any(each.any() for name, each in first.adapter.items() if name.endswith("up"))
     (tmp_path / "run" / "last.pt.part").write_bytes(b"the process was killed while it saved")
-    again = Training.open(learner(vocabulary), tmp_path / "run", 2)
+    again = opened(vocabulary, histories, tmp_path / "run")
     assert again.seen == 8
     for name, tensor in again.adapter.items():
         assert (tensor == first.adapter[name]).all()
         assert again.optimiser.state[tensor]["step"] == 2
     assert train(vocabulary, histories, tmp_path / "run", 16).seen == 16
-    assert "8 seen" in capsys.readouterr().out
+    assert "8 examples seen" in capsys.readouterr().out
     logged = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
     assert [each["seen"] for each in logged] == [8, 16]
 

@@ -19,9 +19,9 @@ from infill_engine.models.trunk.network import UNSEEN, Layer, Network, attention
 from infill_engine.models.trunk.prompt import Prompt, TrunkVocabulary
 from infill_engine.sampling.trunk.diff_prompt import KNOWN, DiffPrompt, RegionLine
 from train.low_rank.adapter import new_adapter
+from train.low_rank.network import products_of, states_of
 from train.next_edits.layout import INSERT, KEEP, REMOVE, LineChange, changes_in, lay_out
 from train.next_edits.learning import Learner, summary
-from train.next_edits.network import products_of, states_of
 from train.next_edits.packing import pack
 
 START = (7, 8, 9)
@@ -115,9 +115,9 @@ def test_packed_regions_have_the_states_that_each_has_alone_in_the_merged_trunk(
     regions, adapter = two_regions(vocabulary), random_adapter()
     network = merged_network(adapter)
     packed = pack(regions)
-    assert packed.shared == len(START) - 1
-    assert len(packed.ids) == sum(len(each.ids) for each in regions) - packed.shared
-    found = states_of(TRUNK, products_of(TRUNK), adapter, packed)
+    assert packed.rows.shared == len(START) - 1
+    assert len(packed.rows) == sum(len(each.ids) for each in regions) - packed.rows.shared
+    found = states_of(TRUNK, products_of(TRUNK), adapter, packed.rows)
     for region, place in zip(regions, packed.places, strict=True):
         mask = torch.zeros(region.seen.shape).masked_fill_(~region.seen, UNSEEN)
         states = forward(network, network.embed(region.ids), region.positions, lambda _, *of, m=mask: attention(*of, m))

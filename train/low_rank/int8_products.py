@@ -6,12 +6,14 @@ their gradients are not. Forward, that is how the trunk is served.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
 from train.denoiser.int8_kernels import LARGEST, OneDnn, is_exact
+from train.low_rank.products import PlainProduct, Product
 
 ZERO = 128  # the code of level 0, because codes of rows are unsigned
 LEVELS = 126  # of a row on either side of zero; its scale is rounded to the rows' type, so one level is left over
@@ -78,8 +80,16 @@ class Int8Product:
         return self.transposed.times(gradient)
 
 
+def fastest_products() -> Callable[[Tensor, Tensor | None], Product]:
+    """Return what makes products in int8, or in the matrix's type if this processor has no exact ones in int8."""
+    if not int8_works():
+        return PlainProduct
+    torch._dynamo.config.suppress_errors = True  # without a compiler, rows are rounded in several passes
+    return partial(Int8Product.of, rounding=torch.compile(rounded_rows, dynamic=True))
+
+
 def int8_works() -> bool:
-    """Return whether this processor computes such products exactly."""
+    """Return whether this processor computes products in int8 exactly."""
     return is_exact(OneDnn)
 
 

@@ -8,24 +8,23 @@ SIGTERM saves it and ends the run. `--export FILE` writes the adapter as it is s
 
 import argparse
 import signal
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from dataclasses import fields
 from pathlib import Path
 
 import torch
-from torch import Tensor
 
 from infill_engine.models.trunk.prompt import TrunkVocabulary
 from infill_engine.models.trunk.sources import ShardsSource
 from train.denoiser.frozen import load_frozen
 from train.denoiser.setup import folders_of
 from train.low_rank.adapter import write_adapter
-from train.low_rank.int8_products import Int8Product, Rounding, int8_works, rounded_rows
-from train.low_rank.products import PlainProduct, Product
+from train.low_rank.int8_products import fastest_products
+from train.low_rank.network import products_of
+from train.low_rank.products import PlainProduct
+from train.low_rank.training import Settings, Training
 from train.next_edits.learning import Learner
-from train.next_edits.network import products_of
-from train.next_edits.training import Settings, Training
+from train.next_edits.task import NextEdits
 
 RANK = 16
 RATE = 3e-4
@@ -40,21 +39,16 @@ def main() -> None:
     options.run.mkdir(parents=True, exist_ok=True)
     folder, trained = folders_of(None)
     trunk = load_frozen(folder, trained, options.device, smoothed=True)
-    products = products_of(trunk, PlainProduct if options.exact or options.device != "cpu" else _fastest())
+    plain = options.exact or options.export is not None or options.device != "cpu"
+    products = products_of(trunk, PlainProduct if plain else fastest_products())
     learner = Learner(trunk, products, TrunkVocabulary(folder / "tokenizer.json"))
-    training = Training.open(learner, options.run, options.rank)
+    task = NextEdits(learner, options.histories, options.evaluated)
+    training = Training.open(task, options.run, options.rank)
     if options.export is not None:
         write_adapter(options.export, training.adapter, ShardsSource(folder, trained).made_from())
         return
     with ThreadPoolExecutor(options.workers, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-        training.run(pool, Settings.of(options), stopping)
-
-
-def _fastest() -> Callable[[Tensor, Tensor | None], Product]:
-    """Return what makes products in int8, or in the trunk's type if this processor has no exact ones in int8."""
-    torch._dynamo.config.suppress_errors = True  # without a compiler, rows are rounded in several passes
-    compiled: Rounding = torch.compile(rounded_rows, dynamic=True)
-    return partial(Int8Product.of, rounding=compiled) if int8_works() else PlainProduct
+        training.run(pool, Settings(*(getattr(options, each.name) for each in fields(Settings))), stopping)
 
 
 def _parser() -> argparse.ArgumentParser:

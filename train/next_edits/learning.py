@@ -9,8 +9,8 @@ from torch import Tensor
 
 from infill_engine.models.trunk.prompt import TrunkVocabulary
 from train.denoiser.frozen import FrozenTrunk
+from train.low_rank.network import Products, states_of
 from train.next_edits.layout import KEEP, SIGNS, Laid
-from train.next_edits.network import Products, states_of
 from train.next_edits.packing import Pack
 
 SIGN_WEIGHT, CHANGED_WEIGHT, TOKEN_WEIGHT = 1.0, 2.0, 0.5
@@ -55,7 +55,7 @@ class Learner:
         return self._loss(weights, pack)[1]
 
     def _loss(self, weights: Mapping[str, Tensor], pack: Pack) -> tuple[Tensor, list[Scores]]:
-        states = states_of(self.trunk, self.products, weights, pack)
+        states = states_of(self.trunk, self.products, weights, pack.rows)
         rows = [
             place[torch.cat([region.starts, region.rows])]
             for region, place in zip(pack.regions, pack.places, strict=True)
@@ -64,7 +64,7 @@ class Learner:
         logits = F.linear(states[torch.cat([*rows, told]).to(states.device)], self.trunk.embedding).float()
         *of_regions, of_told = logits.log_softmax(-1).split([*map(len, rows), len(told)])
         found = [self._loss_of(*each) for each in zip(pack.regions, of_regions, strict=True)]
-        next_tokens = pack.ids[told + 1].to(logits.device)
+        next_tokens = pack.rows.ids[told + 1].to(logits.device)
         loss = -TOLD_WEIGHT / SCALE * of_told.gather(1, next_tokens[:, None]).sum()
         return loss + torch.stack([each for each, _ in found]).sum(), [scores for _, scores in found]
 

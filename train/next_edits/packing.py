@@ -9,26 +9,15 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from train.low_rank.rows import Group, Rows
 from train.next_edits.layout import Laid
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Rows `first` to `last` of a pack. They see the shared rows and, of each other, what `seen` says."""
-
-    first: int
-    last: int
-    seen: Tensor  # [last - first, shared + last - first], or without the shared rows for the shared rows themselves
-
-
-@dataclass(frozen=True, slots=True)
 class Pack:
-    """The T rows of some regions. `regions` are their layouts, and `places` the pack's row for each row of a layout."""
+    """The rows of some regions. `regions` are their layouts, and `places` the pack's row for each row of a layout."""
 
-    ids: Tensor  # [T]
-    positions: Tensor  # [T]
-    shared: int
-    groups: tuple[Group, ...]
+    rows: Rows
     regions: tuple[Laid, ...]
     places: tuple[Tensor, ...]
 
@@ -46,7 +35,8 @@ def pack(regions: Sequence[Laid]) -> Pack:
         places.append(torch.cat([torch.arange(shared), own]))
         groups.append(Group(size, size + len(own), region.seen[shared:]))
         size += len(own)
-    return Pack(torch.cat(ids), torch.cat(positions), shared, tuple(groups), tuple(regions), tuple(places))
+    rows = Rows(torch.cat(ids), torch.cat(positions), shared, tuple(groups))
+    return Pack(rows, tuple(regions), tuple(places))
 
 
 def _shared(regions: Sequence[Laid]) -> int:

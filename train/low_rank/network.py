@@ -1,4 +1,4 @@
-"""The frozen trunk with low-rank terms, over the rows of a pack."""
+"""The frozen trunk with low-rank terms, over rows in groups."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from infill_engine.models.trunk.network import rotate, rotations
 from train.denoiser.frozen import FrozenLayer, FrozenTrunk
 from train.low_rank.adapter import term
 from train.low_rank.products import PlainProduct, Product
+from train.low_rank.rows import Group, Rows
 from train.low_rank.terms import adapted, adapted_mlp
-from train.next_edits.packing import Group, Pack
 
 Products = Sequence[Mapping[str, Product]]  # of each layer, by the names of its matrices
 
@@ -37,22 +37,22 @@ def products_of(trunk: FrozenTrunk, kind: Callable[[Tensor, Tensor | None], Prod
     return [{name: of(layer, name) for name in NAMES} for layer in trunk.layers]
 
 
-def states_of(trunk: FrozenTrunk, products: Products, weights: Mapping[str, Tensor], pack: Pack) -> Tensor:
-    """Return the normed states [T, D] of a pack's rows, in the trunk's type. `weights` are an adapter in that type."""
+def states_of(trunk: FrozenTrunk, products: Products, weights: Mapping[str, Tensor], rows: Rows) -> Tensor:
+    """Return the normed states [T, D] of rows, in the trunk's type. `weights` are an adapter in that type."""
     config, dtype = trunk.config, trunk.norm.dtype
     device = trunk.norm.device
-    x = trunk.embedding[pack.ids.to(device)]
-    turn = tuple(table.to(dtype) for table in rotations(config, pack.positions.to(device)))
-    attended = [_attended(group, pack.shared, x) for group in pack.groups]
+    x = trunk.embedding[rows.ids.to(device)]
+    turn = tuple(table.to(dtype) for table in rotations(config, rows.positions.to(device)))
+    attended = [_attended(group, rows.shared, x) for group in rows.groups]
     for number, layer in enumerate(trunk.layers):
         product, terms = products[number], {name: term(weights, number, name) for name in NAMES}
-        rows = F.rms_norm(x, (config.dim,), layer.attention_norm, config.norm_epsilon)
-        joined = adapted(rows, product["qkv"], terms["qkv"]).unflatten(-1, (-1, config.head_dim)).transpose(0, 1)
+        inputs = F.rms_norm(x, (config.dim,), layer.attention_norm, config.norm_epsilon)
+        joined = adapted(inputs, product["qkv"], terms["qkv"]).unflatten(-1, (-1, config.head_dim)).transpose(0, 1)
         turned = rotate(joined[: config.heads + config.kv_heads], *turn)
         seen = _attention(turned[: config.heads], turned[config.heads :], joined[-config.kv_heads :], attended)
         x = x + adapted(seen, product["out"], terms["out"])
-        rows = F.rms_norm(x, (config.dim,), layer.mlp_norm, config.norm_epsilon)
-        x = x + adapted_mlp(rows, product["gate_up"], terms["gate_up"], product["down"], terms["down"])
+        inputs = F.rms_norm(x, (config.dim,), layer.mlp_norm, config.norm_epsilon)
+        x = x + adapted_mlp(inputs, product["gate_up"], terms["gate_up"], product["down"], terms["down"])
     found: Tensor = F.rms_norm(x, (config.dim,), trunk.norm, config.norm_epsilon)
     return found
 
