@@ -93,11 +93,13 @@ def test_a_run_goes_on_where_it_stopped(vocabulary, histories, tmp_path, capsys)
     first = train(vocabulary, histories, tmp_path / "run", 8)
     assert first.seen == 8
     assert any(each.any() for name, each in first.adapter.items() if name.endswith("up"))
+    assert any((each != first.mean[name]).any() for name, each in first.adapter.items())
     (tmp_path / "run" / "last.pt.part").write_bytes(b"the process was killed while it saved")
     again = opened(vocabulary, histories, tmp_path / "run")
     assert again.seen == 8
     for name, tensor in again.adapter.items():
         assert (tensor == first.adapter[name]).all()
+        assert (again.mean[name] == first.mean[name]).all()
         assert again.optimiser.state[tensor]["step"] == 2
     assert train(vocabulary, histories, tmp_path / "run", 16).seen == 16
     assert "8 examples seen" in capsys.readouterr().out

@@ -21,6 +21,7 @@ from train.low_rank.adapter import in_type, new_adapter
 from train.trunk.run_folder import log, restore, save
 
 SAVE_SECONDS, REPORT_SECONDS = 240, 180
+KEPT = 0.99  # share of the mean that a step leaves, once there have been many
 Item = TypeVar("Item")
 Score = TypeVar("Score")
 
@@ -67,11 +68,16 @@ class Settings:
 
 @dataclass
 class Training(Generic[Item, Score]):
-    """An adapter in float32, its optimiser, and how many examples it has seen."""
+    """An adapter in float32, its optimiser, its mean over the last steps, and how many examples it has seen.
+
+    The mean is what is judged and exported: one step moves the adapter to and fro.
+    """
 
     task: Task[Item, Score]
     adapter: dict[str, Tensor]
     optimiser: torch.optim.AdamW
+    mean: dict[str, Tensor]
+    steps: int = 0
     seen: int = 0
 
     @classmethod
@@ -79,8 +85,10 @@ class Training(Generic[Item, Score]):
         """Resume the run's checkpoint, or begin with terms that change nothing. Raises TrainingError."""
         adapter = new_adapter(task.trunk, rank)
         optimiser = torch.optim.AdamW(adapter.values(), lr=0.0, betas=(0.9, 0.98), weight_decay=0.0)
-        found = restore(folder, adapter, optimiser, "seen")
-        return cls(task, adapter, optimiser, 0 if found is None else int(found[0]))
+        found = restore(folder, adapter, optimiser, "mean", "steps", "seen")
+        mean, steps, seen = ({}, 0, 0) if found is None else found
+        mean = {name: mean.get(name, each.clone()).to(each.device) for name, each in adapter.items()}
+        return cls(task, adapter, optimiser, mean, steps, seen)
 
     def run(self, pool: ThreadPoolExecutor, settings: Settings, stopping: Sequence[int]) -> None:
         """Train until the time is over, all examples are seen, or `stopping` has an element."""
@@ -126,16 +134,24 @@ class Training(Generic[Item, Score]):
             for group in self.optimiser.param_groups:
                 group["lr"] = rate_at(self.seen / settings.examples, settings.rate)
             self.optimiser.step()
+            self._average()
         self.seen += len(batch)
         return scores
 
+    def _average(self) -> None:
+        """Move the mean toward the adapter; the first steps count for little."""
+        self.steps += 1
+        share = 1 - min(KEPT, self.steps / (self.steps + 10))
+        for name, tensor in self.adapter.items():
+            self.mean[name].lerp_(tensor, share)
+
     def _evaluate(self, pool: ThreadPoolExecutor, judged: Sequence[Item], folder: Path) -> None:
-        weights = in_type(self.adapter, self.task.trunk.norm.dtype)
+        weights = in_type(self.mean, self.task.trunk.norm.dtype)
         found = pool.map(lambda item: self.task.judge(weights, item), judged)
         log(folder, seen=self.seen, held_out=self.task.summary([score for scores in found for score in scores]))
 
     def _save(self, folder: Path) -> None:
-        save(folder, self.adapter, self.optimiser, seen=self.seen)
+        save(folder, self.adapter, self.optimiser, mean=self.mean, steps=self.steps, seen=self.seen)
 
 
 class Report:

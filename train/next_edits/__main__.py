@@ -27,7 +27,7 @@ from train.next_edits.learning import Learner
 from train.next_edits.task import NextEdits
 
 RANK = 16
-RATE = 3e-4
+RATE = 2e-4
 
 
 def main() -> None:
@@ -45,7 +45,7 @@ def main() -> None:
     task = NextEdits(learner, options.histories, options.evaluated)
     training = Training.open(task, options.run, options.rank)
     if options.export is not None:
-        write_adapter(options.export, training.adapter, ShardsSource(folder, trained).made_from())
+        write_adapter(options.export, training.mean, ShardsSource(folder, trained).made_from())
         return
     with ThreadPoolExecutor(options.workers, initializer=torch.set_num_threads, initargs=(1,)) as pool:
         training.run(pool, Settings(*(getattr(options, each.name) for each in fields(Settings))), stopping)

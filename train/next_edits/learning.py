@@ -98,7 +98,7 @@ def _scores(laid: Laid, loss: float, groups: Tensor, signs: Tensor, tokens: Tens
 
 
 def summary(scores: Sequence[Scores]) -> str:
-    """Return the mean losses, and the shares of changes that are found first and written correctly."""
+    """Return the mean losses, those of signs also together, and the shares of changes that are found and written."""
 
     def mean(pairs: Sequence[tuple[float, int]]) -> float:
         return sum(pair[0] for pair in pairs) / max(1, sum(pair[1] for pair in pairs))
@@ -107,6 +107,7 @@ def summary(scores: Sequence[Scores]) -> str:
     first = [score.first for score in scores if score.first is not None]
     written = [score.written for score in scores if score.written is not None]
     return (
-        f"unchanged {mean(kept):.3f} · changed {mean(changed):.3f} · token {mean(tokens):.3f} nats · "
+        f"unchanged {mean(kept):.3f} · changed {mean(changed):.3f} · both {mean([*kept, *changed]):.3f} · "
+        f"token {mean(tokens):.3f} nats · "
         f"found first {sum(first)}/{len(first)} · written {sum(written)}/{len(written)}"
     )
