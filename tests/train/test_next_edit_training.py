@@ -1,21 +1,28 @@
-"""The trainer of next edits: what a region teaches, and that a soft prompt learns it."""
+"""The trainer of next edits: what a region teaches, how regions are packed, and that an adapter learns them."""
 
 import sys
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
+import torch.nn.functional as F  # noqa: N812
 
 sys.path.append(str(Path(__file__).parents[1] / "infill_engine" / "models" / "trunk"))
 
 from tiny_denoiser import TRUNK
 from tiny_trunk import write_tokenizer
 
+from infill_engine.models.trunk.adapter import NAMES
+from infill_engine.models.trunk.network import UNSEEN, Layer, Network, attention, forward, normed
 from infill_engine.models.trunk.prompt import Prompt, TrunkVocabulary
 from infill_engine.sampling.trunk.diff_prompt import KNOWN, DiffPrompt, RegionLine
+from train.low_rank.adapter import new_adapter
+from train.low_rank.network import products_of, states_of
 from train.next_edits.layout import INSERT, KEEP, REMOVE, LineChange, changes_in, lay_out
 from train.next_edits.learning import Learner, summary
-from train.next_edits.network import KEYS, VALUES, new_soft_prompt, states_of
+from train.next_edits.packing import pack
 
 START = (7, 8, 9)
 
@@ -66,49 +73,84 @@ def test_signs_lead_through_a_change(vocabulary, change, signs):
     assert lay_out(prompt_of(vocabulary, "a", "b"), [change], vocabulary).signs.tolist() == signs
 
 
+def test_inserted_lines_of_later_hunks_are_learned_too(vocabulary):
+    hunks = "changes.diff\n@@ a @@\n b\n-c\n+width\n d\n@@ a @@\n-e\n+height\n++\n f\n@@ a @@\n g\n"
+    tokens = vocabulary.encode(hunks)
+    laid = lay_out(DiffPrompt(Prompt(tuple(tokens[:-1]), (), tuple(tokens[-1:])), (), 0), [], vocabulary)
+    assert vocabulary.decode([tokens[row + 1] for row in laid.told.tolist()]) == "+height\n++\n"
+
+
 def test_only_changes_of_whole_unknown_lines_count(vocabulary):
     prompt = prompt_of(vocabulary, "a", "mine", "b", known=("mine",))
     hunks = [(9, ["a"], []), (10, ["a"], ["x"]), (11, ["mine"], ["x"]), (12, ["b"], ["y"]), (12, ["other"], ["y"])]
     assert list(changes_in(prompt, 10, hunks)) == [LineChange(0, 1, ("x",)), LineChange(2, 1, ("y",))]
 
 
-def test_a_soft_prompt_of_tokens_is_what_the_tokens_are(vocabulary):
-    laid = lay_out(prompt_of(vocabulary, "a", "b"), [LineChange(1, 1, ("c",))], vocabulary)
-    ids = laid.ids % TRUNK.config.vocabulary
-    head = torch.tensor([3, 1, 4, 1])
-    whole = torch.ones(len(head) + len(ids), len(head) + len(ids)).tril().bool()
-    whole[len(head) :, len(head) :] = laid.seen
-    nothing = {
-        name: torch.zeros(TRUNK.config.layers, TRUNK.config.kv_heads, 0, TRUNK.config.head_dim)
-        for name in (KEYS, VALUES)
-    }
-    together = replaced(laid, torch.cat([head, ids]), torch.cat([torch.arange(4), laid.positions + 4]), whole)
-    expected = states_of(TRUNK, nothing, together)[len(head) :]
-    found = states_of(TRUNK, new_soft_prompt(TRUNK, head), replaced(laid, ids, laid.positions, laid.seen))
-    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-3)
+def two_regions(vocabulary):
+    """Two layouts whose prompts begin with the same tokens."""
+    first = lay_out(prompt_of(vocabulary, "a", "b"), [LineChange(1, 1, ("c",))], vocabulary)
+    second = lay_out(prompt_of(vocabulary, "b", "d"), [], vocabulary)
+    return [replace(each, ids=each.ids % 60, tokens=each.tokens % 60) for each in (first, second)]
 
 
-def test_a_soft_prompt_learns(vocabulary):
-    class Small(Learner):
-        def __init__(self):
-            self.trunk, self.vocabulary = TRUNK, vocabulary
-            self._signs = [torch.arange(first, first + 8) for first in (0, 8, 16)]
+def random_adapter(rank=4):
+    chance = torch.Generator().manual_seed(1)
+    adapter = new_adapter(TRUNK, rank)
+    return {name: each + torch.randn(each.shape, generator=chance) * 0.1 for name, each in adapter.items()}
 
-    laid = lay_out(prompt_of(vocabulary, "a", "b"), [LineChange(1, 1, ("c",))], vocabulary)
-    laid = replaced(laid, laid.ids % 60, laid.positions, laid.seen, laid.tokens % 60)
-    learner, prompt = Small(), new_soft_prompt(TRUNK, torch.tensor([3, 1, 4, 1]))
-    optimiser = torch.optim.Adam(prompt.values(), lr=0.1)
+
+def merged_network(adapter):
+    def linear(number, layer, name):
+        up, down = (adapter[f"layers.{number}.{name}.{side}"] for side in ("up", "down"))
+        return partial(F.linear, weight=getattr(layer, name) + up @ down, bias=layer.bias if name == "qkv" else None)
+
+    layers = [
+        Layer(layer.attention_norm, layer.mlp_norm, *(linear(number, layer, name) for name in NAMES))
+        for number, layer in enumerate(TRUNK.layers)
+    ]
+    return Network(TRUNK.config, layers, TRUNK.norm, lambda ids: TRUNK.embedding[ids], lambda x: x)
+
+
+def test_packed_regions_have_the_states_that_each_has_alone_in_the_merged_trunk(vocabulary):
+    regions, adapter = two_regions(vocabulary), random_adapter()
+    network = merged_network(adapter)
+    packed = pack(regions)
+    assert packed.rows.shared == len(START) - 1
+    assert len(packed.rows) == sum(len(each.ids) for each in regions) - packed.rows.shared
+    found = states_of(TRUNK, products_of(TRUNK), adapter, packed.rows)
+    for region, place in zip(regions, packed.places, strict=True):
+        mask = torch.zeros(region.seen.shape).masked_fill_(~region.seen, UNSEEN)
+        states = forward(network, network.embed(region.ids), region.positions, lambda _, *of, m=mask: attention(*of, m))
+        torch.testing.assert_close(found[place], normed(network, states), atol=1e-4, rtol=1e-3)
+
+
+class Small(Learner):
+    """A learner for the tiny trunk, whose signs are tokens of its vocabulary."""
+
+    def __init__(self, vocabulary):
+        super().__init__(TRUNK, products_of(TRUNK), vocabulary)
+        self._signs = [torch.arange(first, first + 8) for first in (0, 8, 16)]
+
+
+def test_the_gradients_are_those_of_the_loss(vocabulary):
+    learner, adapter, packed = Small(vocabulary), random_adapter(), pack(two_regions(vocabulary))
+    gradients, scores = learner.learn(adapter, packed)
+    assert len(scores) == 2
+    for (name, tensor), gradient in zip(adapter.items(), gradients, strict=True):
+        step = 1e-3 * gradient / gradient.norm()
+        ends = [float(learner._loss({**adapter, name: tensor + way * step}, packed)[0]) for way in (1, -1)]
+        assert (ends[0] - ends[1]) / 2e-3 == pytest.approx(float(gradient.norm()), rel=0.1, abs=0.02)
+
+
+def test_an_adapter_learns(vocabulary):
+    learner, adapter, packed = Small(vocabulary), new_adapter(TRUNK, 4), pack(two_regions(vocabulary))
+    optimiser = torch.optim.Adam(adapter.values(), lr=0.01)
     losses = []
     for _ in range(30):
-        gradients, _ = learner.learn(prompt, laid)
-        losses.append(float(learner._loss(prompt, laid)[0]))
-        for name, gradient in gradients.items():
-            prompt[name].grad = gradient
+        gradients, scores = learner.learn(adapter, packed)
+        losses.append(sum(each.loss for each in scores))
+        for tensor, gradient in zip(adapter.values(), gradients, strict=True):
+            tensor.grad = gradient
         optimiser.step()
     assert losses[-1] < 0.7 * losses[0]
-    assert "found first 1/1" in summary([learner.judge(prompt, laid)])
-
-
-def replaced(laid, ids, positions, seen, tokens=None):
-    rest = (laid.starts, laid.signs, laid.changed, laid.first_starts, laid.rows)
-    return type(laid)(ids, positions, seen, *rest, laid.tokens if tokens is None else tokens)
+    assert "found first 1/1" in summary(learner.judge(adapter, packed))

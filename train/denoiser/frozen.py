@@ -14,6 +14,7 @@ from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.merged import Floats, MergedWeights
 from infill_engine.models.trunk.network import Layer, Network
+from infill_engine.models.trunk.smoothing import Smoothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +59,20 @@ class FrozenTrunk:
 
 
 @torch.no_grad()
-def load_frozen(folder: Path, trained: Path, device: str = "cpu", dtype: torch.dtype = torch.bfloat16) -> FrozenTrunk:
-    """Return the trunk in `folder` with the adapter in `trained`. Raises ModelDamagedError."""
+def load_frozen(
+    folder: Path,
+    trained: Path,
+    device: str = "cpu",
+    dtype: torch.dtype = torch.bfloat16,
+    *,
+    smoothed: bool = False,
+) -> FrozenTrunk:
+    """Return the trunk in `folder` with the adapter in `trained`, smoothed as it is served, or not.
+
+    Raises ModelDamagedError.
+    """
     weights = TrunkWeights(folder)
-    merged = MergedWeights(weights, Adapter.load(trained))
+    merged = MergedWeights(weights, Adapter.load(trained), Smoothing.load(folder) if smoothed else Smoothing())
 
     def tensor(array: Floats) -> Tensor:
         return torch.from_numpy(array).to(device, dtype)

@@ -35,12 +35,14 @@ class LineChange:
 class Laid:
     """The rows of a region, T of them, and what is learned from them.
 
-    `starts` are the rows that predict the first token of a line that may change, and `signs` what it should begin
-    with. `rows` predict `tokens`. `changed` marks the starts of a change.
+    The first `prompt` rows are the prompt. `starts` are the rows that predict the first token of a line that may
+    change, and `signs` what it should begin with. `rows` predict `tokens`. `changed` marks the starts of a change.
+    `told` are the rows of the prompt that predict inserted lines of its hunks, each in the row after it. The first hunk
+    is not among them, because nothing tells of it.
     """
 
     ids: Tensor  # [T]
-    positions: Tensor  # [T], from 0 after the soft prompt
+    positions: Tensor  # [T]
     seen: Tensor  # [T, T]
     starts: Tensor  # [S]
     signs: Tensor  # [S]
@@ -48,6 +50,8 @@ class Laid:
     first_starts: int  # how many of the starts belong to the unchanged lines
     rows: Tensor  # [N]
     tokens: Tensor  # [N]
+    prompt: int
+    told: Tensor  # [M]
 
 
 @dataclass
@@ -105,6 +109,8 @@ def lay_out(prompt: DiffPrompt, changes: Sequence[LineChange], vocabulary: Trunk
         first_starts,
         torch.tensor(rows.rows, dtype=torch.long),
         torch.tensor(rows.tokens, dtype=torch.long),
+        len(tokens),
+        torch.tensor(list(_told(tokens, vocabulary)), dtype=torch.long),
     )
 
 
@@ -130,6 +136,19 @@ def _write(rows: _Rows, prompt: DiffPrompt, change: LineChange, last: int, vocab
             return
     if change.inserted:
         rows.decide(last, KEEP, changed=True)
+
+
+def _told(tokens: Sequence[int], vocabulary: TrunkVocabulary) -> Iterator[int]:
+    """Yield the rows before the tokens of inserted lines, from the second hunk of a prompt on."""
+    hunks, sign, is_first = 0, b"", True
+    for row, token in enumerate(tokens):
+        text = vocabulary.bytes_of(token)
+        if is_first:
+            sign = text[:1]
+            hunks += sign == b"@"
+        if sign == b"+" and hunks > 1:
+            yield row - 1
+        is_first = text.endswith(b"\n")
 
 
 def _seen(parents: Sequence[int]) -> Tensor:
