@@ -3,6 +3,7 @@
 import ast
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from bench.edits.case import Case, Module, Wanted, fresh_name
@@ -182,11 +183,17 @@ def _statement_removed(module: Module, chance: random.Random, _vocabulary: Seque
         for node in function.body[1:]
         if isinstance(node, ast.Expr) and node.lineno == node.end_lineno and isinstance(node.value, ast.Call)
     ]
+    everywhere = _read(module.tree)  # without its last use, a name should go, too
+    statements = [node for node in statements if all(everywhere[name] > n for name, n in _read(node).items())]
     if not statements:
         return None
     start, end = module.span(chance.choice(statements))
     first = module.text.rfind("\n", 0, start) + 1
     return Change(first, module.text.find("\n", end) + 1, "") if not module.text[first:start].strip() else None
+
+
+def _read(tree: ast.AST) -> Counter[str]:
+    return Counter(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
 
 
 def _statement(module: Module, chance: random.Random) -> tuple[int, str] | None:
