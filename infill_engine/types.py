@@ -157,21 +157,19 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class InfillRequest:
-    """Holes with the text on both sides of them. Most requests have one hole, at the cursor.
+    """Holes with the text on both sides of them; mostly one, at the cursor.
 
     `prefix` ends where the first hole begins, and `suffix` begins where the last one ends; both are windows, cut to
     what the model should see. `gaps` are the known texts between the holes, each with the hole after it. `replaced` are
-    the texts that are in the holes now, one for each hole; () if the holes are empty. They make it a request for
-    alternatives. `hole` is the first hole. `history` are the user's last edits, the newest last. A request with a
-    history asks for the edit that comes next: each candidate changes some whole lines of the replaced texts.
-    `diagnostics` are errors in these lines. `language` is an LSP language identifier. If `hole` or `drafts` is None,
-    the engine derives it from the two windows. `project_text` is the name of the document's `ProjectText`, "" if there
-    is none. `path` is the document's path relative to its project, "" if it is in no project. `show_from` is the
-    confidence that the best candidate needs to be shown unasked. For a level of eagerness, that is the model's own.
-    Only candidates that were shown can be typed through. `wider_context` is more of the text, left of the prefix and
-    right of the suffix. Its n-grams are counted, and snippets of it may go into the prompt. It does not count for
-    equality. `indent` is a level of indentation, "" if unknown. Equal requests share one answer. An `explicit` one,
-    which the user asked for and waits for, equals the others, but does not take an answer that is `cut_short`.
+    the texts in the holes now, () if they are empty; with them, alternatives are asked for. `hole` is the first hole.
+    `history` are the user's last edits, the newest last; with them, the next edit is asked for: each candidate changes
+    whole lines of the replaced texts. `diagnostics` are errors in these. If `hole` or `drafts` is None, the engine
+    derives it. `project_text` names the document's `ProjectText`, "" if there is none.
+    `path` is relative to the document's project, "" if it is in none. `show_from` is the confidence from which the best
+    candidate is shown unasked; for a level of eagerness, the model's own. Only what was shown can be typed through.
+    `wider_context` is more of the text on both sides, for counts and snippets. It does not count for equality. `indent`
+    is a level of indentation, "" if unknown. Equal requests share one answer; an `explicit` one, which the user waits
+    for, does not take one that is `cut_short`.
     """
 
     prefix: str

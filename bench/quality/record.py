@@ -47,7 +47,7 @@ class WatchedCosts(Costs):
 
     def observe(self, phase: Phase, size: int, took_ms: float) -> None:
         """See `Costs`."""
-        if phase is Phase.PASS:
+        if phase in (Phase.READ, Phase.PASS):
             self.passes.append((size, took_ms, now()))
         Costs.observe(self, phase, size, took_ms)
 

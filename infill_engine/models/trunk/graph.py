@@ -21,7 +21,6 @@ operations of RMSNorm, of RoPE and of attention if they are written as they are 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,12 +32,11 @@ from openvino import opset15 as op
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.denoiser import Denoiser
 from infill_engine.models.trunk.forms import Form, forms_of
-from infill_engine.models.trunk.products import Products, ints, rounding_options
+from infill_engine.models.trunk.products import Products, ints
 
 OPERATIONS, WEIGHTS = "graph.xml", "graph.bin"  # the files of a kept graph
 LIKELIEST_OF_BLOCKS = "likeliest_of_blocks"
 BLOCKS = 3  # of mask rows in a pass, at most
-KERNELS = 96  # of each kind that OpenVINO keeps, for sizes of passes; more take hundreds of MB and save no time
 BLOCK = 128  # tokens of the vocabulary in a block; the largest values of the blocks lead to the likeliest tokens
 UNSEEN = np.finfo(np.float32).min / 2  # twice this is still finite
 Arrays = Mapping[str, NDArray[Any]]
@@ -47,25 +45,6 @@ Arrays = Mapping[str, NDArray[Any]]
 def build_graph(config: TrunkConfig, arrays: Arrays, products: Products, denoiser: Denoiser | None = None) -> ov.Model:
     """Return the network with the arrays of `prepared`."""
     return _Builder(config, arrays, products, denoiser).model()
-
-
-def compile_graph(graph: ov.Model | Path, width: int, threads: int) -> ov.CompiledModel:
-    """Compile a graph, or the folder of a kept one, for this machine's CPU. Raises RuntimeError.
-
-    `width` is the size of a row.
-    """
-    options: dict[str, Any] = {
-        "INFERENCE_NUM_THREADS": threads,
-        "PERFORMANCE_HINT": "LATENCY",
-        "CPU_RUNTIME_CACHE_CAPACITY": KERNELS,
-        "SNIPPETS_MODE": "DISABLE",  # code for each group of operations saves no time, and takes 30 MB for each form
-        **rounding_options(width),
-    }
-    if isinstance(graph, Path):
-        # OpenVINO keeps what it compiles beside the graph, without another copy of the weights.
-        options |= {"CACHE_DIR": str(graph), "CACHE_MODE": "OPTIMIZE_SIZE"}
-        return ov.Core().compile_model(graph / OPERATIONS, "CPU", options)
-    return ov.Core().compile_model(graph, "CPU", options)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,12 @@ from infill_engine.models.trunk.backends.interface import LIKELIEST, Likely
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.denoiser import Denoised, Denoiser, Floats, Ints
 from infill_engine.models.trunk.forms import Form, form_for, forms_of
-from infill_engine.models.trunk.graph import BLOCK, BLOCKS, LIKELIEST_OF_BLOCKS, UNSEEN, WEIGHTS, compile_graph
+from infill_engine.models.trunk.graph import BLOCK, BLOCKS, LIKELIEST_OF_BLOCKS, OPERATIONS, UNSEEN, WEIGHTS
+from infill_engine.models.trunk.products import rounding_options
 from infill_engine.models.trunk.slots import NO_BLOCKS, SLOTS, TEXTS, Blocks, Rows
 from infill_engine.models.trunk.soft_prompt import SoftPrompt
 
+KERNELS = 96  # of each kind that OpenVINO keeps, for sizes of passes; more take hundreds of MB and save no time
 KEYS_STEP = 256  # a pass pads its keys to a multiple of this
 FEW = 64  # keys that are copied one by one in less time than all of them
 FIRST_KEPT = 9  # the number of the graph's first input with kept keys
@@ -39,7 +41,7 @@ class OpenVinoBackend:
         """
         self.config, self.denoiser = config, denoiser
         self.profile = f"int8, {threads} thread" + "s" * (threads > 1)
-        compiled = compile_graph(graph, config.dim, threads)
+        compiled = _compile(graph, config.dim, threads)
         self._staged = _Staged(config)
         self._request = compiled.create_infer_request()
         self.forms = forms_of(denoises=denoiser is not None)
@@ -138,6 +140,25 @@ class OpenVinoBackend:
         angles = positions.astype(np.float32)[:, None] * (1 / np.float32(self.config.rope_theta) ** half)
         angles = np.concatenate([angles, angles], -1)[None, None]
         return np.cos(angles), np.sin(angles)
+
+
+def _compile(graph: ov.Model | Path, width: int, threads: int) -> ov.CompiledModel:
+    """Compile a graph, or the folder of a kept one, for this machine's CPU. Raises RuntimeError.
+
+    `width` is the size of a row.
+    """
+    options: dict[str, Any] = {
+        "INFERENCE_NUM_THREADS": threads,
+        "PERFORMANCE_HINT": "LATENCY",
+        "CPU_RUNTIME_CACHE_CAPACITY": KERNELS,
+        "SNIPPETS_MODE": "DISABLE",  # code for each group of operations saves no time, and takes 30 MB for each form
+        **rounding_options(width),
+    }
+    if isinstance(graph, Path):
+        # OpenVINO keeps what it compiles beside the graph, without another copy of the weights.
+        options |= {"CACHE_DIR": str(graph), "CACHE_MODE": "OPTIMIZE_SIZE"}
+        return ov.Core().compile_model(graph / OPERATIONS, "CPU", options)
+    return ov.Core().compile_model(graph, "CPU", options)
 
 
 class _Staged:
