@@ -159,17 +159,16 @@ class Diagnostic:
 class InfillRequest:
     """Holes with the text on both sides of them; mostly one, at the cursor.
 
-    `prefix` ends where the first hole begins, and `suffix` begins where the last one ends; both are windows, cut to
-    what the model should see. `gaps` are the known texts between the holes, each with the hole after it. `replaced` are
-    the texts in the holes now, () if they are empty; with them, alternatives are asked for. `hole` is the first hole.
-    `history` are the user's last edits, the newest last; with them, the next edit is asked for: each candidate changes
-    whole lines of the replaced texts. `diagnostics` are errors in these. If `hole` or `drafts` is None, the engine
-    derives it. `project_text` names the document's `ProjectText`, "" if there is none.
-    `path` is relative to the document's project, "" if it is in none. `show_from` is the confidence from which the best
-    candidate is shown unasked; for a level of eagerness, the model's own. Only what was shown can be typed through.
-    `wider_context` is more of the text on both sides, for counts and snippets. It does not count for equality. `indent`
-    is a level of indentation, "" if unknown. Equal requests share one answer; an `explicit` one, which the user waits
-    for, does not take one that is `cut_short`.
+    `prefix` ends where the first hole begins, and `suffix` begins where the last one ends; both are cut windows. `gaps`
+    are the known texts between the holes, each with the hole after it. `replaced` are the texts in the holes now, () if
+    they are empty; with them, alternatives are asked for. `hole` is the first hole. `history` are the user's last
+    edits, the newest last; with them, the next edit is asked for: each candidate changes whole lines of the replaced
+    texts. `diagnostics` are errors in these. If `hole` or `drafts` is None, the engine derives it. `project_text` names
+    the document's `ProjectText`, "" if there is none. `path` is relative to the document's project, "" if it is in
+    none. `show_from` is the confidence from which the best candidate is shown unasked; for a level of eagerness, the
+    model's own. Only what was shown can be typed through. `wider_context` is more of the text on both sides, for counts
+    and snippets. It does not count for equality. `indent` is a level of indentation, "" if unknown. Equal requests
+    share one answer; an `explicit` one, which the user waits for, does not take one that is `cut_short`.
     """
 
     prefix: str

@@ -17,7 +17,7 @@ import openvino as ov
 
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.checkpoint.folder import CHECKSUMS, sha256_of, verify
-from infill_engine.models.trunk import graph
+from infill_engine.models.trunk import forms, graph
 from infill_engine.models.trunk import products as products_module
 from infill_engine.models.trunk.denoiser import Denoiser
 from infill_engine.models.trunk.graph import OPERATIONS, WEIGHTS
@@ -66,6 +66,6 @@ def finish_graph(folder: Path) -> None:
 
 def _name(source: Source, denoiser: Denoiser | None, products: Products) -> str:
     """Return how the folder's name begins: the model, and a hash of what the graph is made from."""
-    code = sha256_of(Path(graph.__file__)), sha256_of(Path(products_module.__file__))
+    code = [sha256_of(Path(str(module.__file__))) for module in (forms, graph, products_module)]
     parts = (recipe_of(source), denoiser.checksum if denoiser else "", products.name, *code, ov.__version__)
     return f"{source.name}-{hashlib.sha256(' '.join(parts).encode()).hexdigest()[:24]}"
