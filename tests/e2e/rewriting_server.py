@@ -25,7 +25,7 @@ from tests.toy_engine import ToyEngine  # noqa: E402
 SECONDS = 1.0
 OLD = "    name = str(path)\n    return os.lstat(name).st_mode\n"
 NEW = "    try:\n        return check(path).st_mode\n    except OSError:\n        return 0\n"
-NAMED = "    name = str(path)\n"
+NAMED = "    log(path)\n"  # nothing that stays needs it
 FIRST = "import os\n"
 IMPORTED = "import collections\nimport os\n"
 PROGRAM = f"""{FIRST}
@@ -35,7 +35,7 @@ def first(path):
 
 
 def second(path):
-{OLD}
+{NAMED}{OLD}
 
 LIMIT = 10
 """
