@@ -33,7 +33,7 @@ def rewriting(code: Workbench, server: str) -> Iterator[Workbench]:
     code.wait_for_model("rewriting")
     yield code
     code.close()
-    code.configure(serverPath=None, nextEditModel=None, explicitBudgetMs=None)
+    code.configure(serverPath=None, nextEditModel=None, explicitBudgetMs=None, budgetMs=5000)
 
 
 def count(code: Workbench) -> str:
@@ -111,7 +111,7 @@ def test_lines_are_removed(rewriting: Workbench) -> None:
 
 def test_what_is_found_late_is_shown(rewriting: Workbench, scratch: Path) -> None:
     code = rewriting
-    code.configure(explicitBudgetMs=50)
+    code.configure(explicitBudgetMs=50, budgetMs=50)
     code.open("late.py", TEXT)
     stays_silent(code)
     before = asked(scratch)
@@ -123,7 +123,7 @@ def test_what_is_found_late_is_shown(rewriting: Workbench, scratch: Path) -> Non
 
 def test_what_is_found_late_is_not_shown_once_something_has_changed(rewriting: Workbench) -> None:
     code = rewriting
-    code.configure(explicitBudgetMs=50)
+    code.configure(explicitBudgetMs=50, budgetMs=50)
     edit(code, "changed.py", CHECK_SLOWLY)
     code.press("x")
     stays_silent(code)
