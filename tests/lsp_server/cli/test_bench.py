@@ -80,7 +80,7 @@ def test_a_run_its_report_and_its_settings(measured: Measured) -> None:
     checks = {check["name"]: check for check in json.loads(_doctor(measured.folder))["checks"]}
     assert checks["settings"]["status"] == "ok"
     assert settings["measured"]["reason"] in checks["settings"]["detail"]
-    assert checks["completion"]["detail"].endswith("of 5000 ms")
+    assert checks["completion"]["detail"].endswith("of the 5000 ms while typing")
 
 
 def _doctor(folder: Path) -> str:
