@@ -8,7 +8,7 @@ Fitted weights are stored beside the model in calibration.json:
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import fields
 
 import msgspec
 
@@ -63,7 +63,7 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
         It is 0 if a feature is not a number.
         """
-        values = asdict(features)
+        values = {name: getattr(features, name) for name in NAMES}
         score = self.bias + sum(self.weights.get(name, 0.0) * value for name, value in values.items())
         for pair, weight in self.pairs.items():
             one, other = pair.split(PAIR)

@@ -97,10 +97,10 @@ class _ParsedContext:
 
     def _count(self, text: str, end: str) -> int:
         parsed = _with_placeholder(self.before, self.after + end, self.language)
-        return 0 if parsed is None else parsed.faults_with(text)
+        return 0 if parsed is None else _faults(parsed, text)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # so that a text is parsed once in it
 class _Parsed:
     """Both sides of a hole in UTF-8, and their tree with the placeholder between them."""
 
@@ -109,9 +109,11 @@ class _Parsed:
     tree: Tree
     language: str
 
-    def faults_with(self, text: str) -> int:
-        tree = syntax.refilled(self.tree, self.before, PLACEHOLDER, text, self.after, self.language)
-        return 0 if tree is None else syntax.faults(tree)
+
+@lru_cache(maxsize=64)
+def _faults(parsed: _Parsed, text: str) -> int:
+    tree = syntax.refilled(parsed.tree, parsed.before, PLACEHOLDER, text, parsed.after, parsed.language)
+    return 0 if tree is None else syntax.faults(tree)
 
 
 @lru_cache(maxsize=8)

@@ -28,7 +28,7 @@ class Scan:
     inside: str = ""
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def scan(text: str, language: str) -> Scan:
     """Scan `text`, which must begin in code and not in a string or a comment."""
     marks, forms = _marks(language)
@@ -68,6 +68,18 @@ def scan(text: str, language: str) -> Scan:
             if position < 0:
                 return Scan("".join(opened), "".join(closed), mark)
     return Scan("".join(opened), "".join(closed), "")
+
+
+def scan_after(before: str, text: str, language: str) -> Scan:
+    """Scan `before + text`. For several texts, the lines of `before` above its last one are scanned once."""
+    head, line_break, line = before.rpartition("\n")
+    above = scan(head + line_break, language)
+    if above.inside or language_named(language).lexical.restart:
+        return scan(before + text, language)
+    rest = scan(line + text, language)
+    opened = list(above.opened)
+    unmatched = [mark for mark in rest.closed if not _close(opened, mark)]
+    return Scan("".join(opened) + rest.opened, above.closed + "".join(unmatched), rest.inside)
 
 
 def unclosed(opened: str, closed: str) -> str:

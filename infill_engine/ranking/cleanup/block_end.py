@@ -1,6 +1,7 @@
 """A text that opens a block brings its end. None leaves a bracket open that was closed before."""
 
 import re
+from functools import lru_cache
 
 from infill_engine.ranking.syntax_check import new_faults
 from infill_engine.text import delimiters, lines
@@ -18,7 +19,9 @@ def block_end(text: str, request: InfillRequest, hole: Hole) -> str | None:  # n
     Drop a text that leaves other brackets open.
     """
     right = lines.first_line(request.suffix).strip()
-    if not text.strip() or delimiters.scan(request.prefix + text, request.language).inside or _has_body(request, text):
+    if not text.strip():
+        return text
+    if delimiters.scan_after(request.prefix, text, request.language).inside or _has_body(request, text):
         return text
     brackets = _left_open(request, text)
     if brackets:
@@ -35,7 +38,7 @@ def block_end(text: str, request: InfillRequest, hole: Hole) -> str | None:  # n
 def _left_open(request: InfillRequest, text: str) -> str:
     """Return the brackets, innermost first, that only the text leaves open."""
     language, closed = request.language, delimiters.scan(request.suffix, request.language).closed
-    opened, own = delimiters.scan(request.prefix + text, language).opened, delimiters.scan(text, language).opened
+    opened, own = delimiters.scan_after(request.prefix, text, language).opened, delimiters.scan(text, language).opened
     before = delimiters.unclosed(opened[: len(opened) - len(own)], closed)
     after = delimiters.unclosed(opened, closed)
     return after[: max(0, len(after) - len(before))]
@@ -56,8 +59,13 @@ def _closing_words(request: InfillRequest, text: str) -> list[str]:
 
 def _has_body(request: InfillRequest, text: str) -> bool:
     """Return whether the lines below are indented as the body of what the text opens: somebody wraps them."""
-    below = next((line for line in lines.split(request.suffix)[1:] if line.strip()), "")
-    return len(lines.indent_of(below)) > len(_indent(text, request))
+    return len(_indent_below(request.suffix)) > len(_indent(text, request))
+
+
+@lru_cache(maxsize=8)
+def _indent_below(suffix: str) -> str:
+    """Return the indentation of the first line below the cursor's that is not blank."""
+    return lines.indent_of(next((line for line in lines.split(suffix)[1:] if line.strip()), ""))
 
 
 def _indent(text: str, request: InfillRequest) -> str:

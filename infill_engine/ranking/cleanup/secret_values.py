@@ -1,6 +1,7 @@
 """A value beside a key that looks secret: whoever writes it knows it, and nobody wants a guess on the screen."""
 
 import re
+from functools import lru_cache
 
 from infill_engine.text import delimiters
 from infill_engine.text.languages import language as language_named
@@ -8,6 +9,7 @@ from infill_engine.text.languages.record_files import GENERIC
 from infill_engine.types import Hole, InfillRequest
 
 LOOKED_AT = 400  # characters left of the cursor
+LONGEST_HINT = 20  # characters of a hint that the text may complete
 _WORDS = (
     r"(?i:passw(?:or)?d|passphrase|passcode|(?<![a-z])pass|pwd|secret|credentials?|identified\s+by"
     r"|(?:api|access|private|secret|signing|encryption|auth|account|master|license)[_-]?key"
@@ -24,12 +26,17 @@ _REFERENCE = r"(?![$#%@]?[{(<$]|\$\w|%\w)"  # ${DB_PASSWORD}, {{ password }}, <p
 _QUOTED = re.compile(rf"""{_GIVEN}{_BOXES}(?P<value>[a-zA-Z@$]{{0,2}}(?:"|'|`){_REFERENCE}[^"'`\n]+|-?\d[\w.]*)""")
 _BARE = re.compile(rf"""(?:{_GIVEN}|(?=-){_KEY}[= ]|<{_KEY}[^<>]*>){_REFERENCE}(?P<value>[^\s"'`(){{}}\[\],;<>&|]+)""")
 _ADDRESS = re.compile(rf"://[\w.%+-]*:{_REFERENCE}(?P<value>[^\s@/:\"']+)@")
+_HINT = re.compile(rf"{_WORDS}|://")  # without which none of the patterns matches
 _INSIDE = re.compile(rf"{_KEY}={_REFERENCE}(?P<value>[^\s\"';&,]+)")
 
 
 def secret_values(text: str, request: InfillRequest, hole: Hole) -> str | None:  # noqa: ARG001
     """Drop a text that writes a literal value beside such a key. Names, calls and variables may stand there."""
     left = request.prefix[-LOOKED_AT:]
+    hint = _hint_in(left)
+    if hint < 0 and not _HINT.search(left[-LONGEST_HINT:] + text):
+        return text
+    left = left[left.rfind("\n", 0, hint if hint >= 0 else len(left)) + 1 :]
     whole = left + text + request.suffix[:1]
     end = len(left) + len(text)
     for pattern, applies in (
@@ -43,6 +50,13 @@ def secret_values(text: str, request: InfillRequest, hole: Hole) -> str | None: 
             if start < end and stop > len(left) and applies(request, text, found.start() - len(left)):
                 return None
     return text
+
+
+@lru_cache(maxsize=8)
+def _hint_in(left: str) -> int:
+    """Return the offset of the first hint, or -1."""
+    found = _HINT.search(left)
+    return -1 if found is None else found.start()
 
 
 def _inside(request: InfillRequest, text: str, at: int) -> str:
