@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from infill_engine.ranking.calibration import BUILT_IN, Calibration
+from infill_engine.ranking.cleanup.plain_text import undecodable
 from infill_engine.ranking.cleanup.repetition import repetition
-from infill_engine.ranking.cleanup.undecodable import undecodable
 from infill_engine.ranking.features import evidence
 from infill_engine.ranking.syntax_check import new_faults
 from infill_engine.text.languages import language as language_named

@@ -1,4 +1,4 @@
-"""Turn a proposal into the text that may be inserted, with an ordered chain of small rules, one in each file.
+"""Turn a proposal into the text that may be inserted, with an ordered chain of small rules.
 
 A rule is `(text, request, hole) -> str | None`; None drops the text. Each rule relies on those before it, so their
 order matters. Lines end in LF from `plain_line_ends` on.
@@ -7,26 +7,22 @@ order matters. Lines end in LF from `plain_line_ends` on.
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from infill_engine.ranking.cleanup.balance import balance
-from infill_engine.ranking.cleanup.blank import blank
+from infill_engine.ranking.cleanup.already_there import other_branch, suffix_overlap
+from infill_engine.ranking.cleanup.balance import balance, comment_mark
 from infill_engine.ranking.cleanup.block_end import block_end
-from infill_engine.ranking.cleanup.comment_mark import comment_mark
-from infill_engine.ranking.cleanup.conversions import conversions
-from infill_engine.ranking.cleanup.cut_words import cut_words
-from infill_engine.ranking.cleanup.first_indentation import first_indentation
 from infill_engine.ranking.cleanup.getters import getters
-from infill_engine.ranking.cleanup.indentation import indentation
-from infill_engine.ranking.cleanup.leading_blank import leading_blank
-from infill_engine.ranking.cleanup.line_ends import plain_line_ends
-from infill_engine.ranking.cleanup.max_lines import max_lines
-from infill_engine.ranking.cleanup.neighbours import neighbours
-from infill_engine.ranking.cleanup.other_branch import other_branch
-from infill_engine.ranking.cleanup.repetition import repetition
-from infill_engine.ranking.cleanup.scripts import scripts
+from infill_engine.ranking.cleanup.indentation import first_indentation, indentation
+from infill_engine.ranking.cleanup.plain_text import (
+    blank,
+    leading_blank,
+    max_lines,
+    plain_line_ends,
+    trailing_blank,
+    undecodable,
+)
+from infill_engine.ranking.cleanup.repetition import conversions, neighbours, repetition
 from infill_engine.ranking.cleanup.secret_values import secret_values
-from infill_engine.ranking.cleanup.suffix_overlap import suffix_overlap
-from infill_engine.ranking.cleanup.trailing_blank import trailing_blank
-from infill_engine.ranking.cleanup.undecodable import undecodable
+from infill_engine.ranking.cleanup.words import cut_words, scripts
 from infill_engine.text.embedded import within_embedded
 from infill_engine.types import Hole, InfillRequest, Proposal
 

@@ -1,6 +1,8 @@
-"""Brackets and quotes that are already closed to the right of the hole are not closed a second time."""
+"""Brackets, quotes and comments: what closes already is not closed again, and no empty comment hides the line."""
 
 from infill_engine.text import delimiters
+from infill_engine.text.delimiters import comment_marks, scan
+from infill_engine.text.lines import last_line
 from infill_engine.types import Hole, InfillRequest
 
 
@@ -54,3 +56,15 @@ def _before_closer(text: str, kept: int, language: str) -> str:
         else:
             high = middle - 1
     return text[:low]
+
+
+def comment_mark(text: str, request: InfillRequest, hole: Hole) -> str | None:  # noqa: ARG001
+    """Drop a text that ends in an empty comment."""
+    marks = comment_marks(request.language)
+    ending = text.rstrip(" \t")
+    mark = max((mark for mark in marks if ending.endswith(mark)), key=len, default="")
+    if not mark:
+        return text
+    line = last_line(request.prefix + ending)
+    before = line[: len(line) - len(mark)]
+    return text if scan(before, request.language).inside else None
