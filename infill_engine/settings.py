@@ -33,8 +33,6 @@ class SamplerSettings:
     `entropy_bound` is in nats: open positions are committed in order of entropy while the entropy they add stays below
     it (EB-Sampler, arXiv 2505.24857). `sure` commits any token that is at least this probable, regardless of the bound.
     A filled slot is opened again when its token falls below `doubt` while another reaches `overrule` (probabilities).
-    `converged` applies to models whose slots never stay decided (uniform noise): a row is done when two consecutive
-    steps predict the same tokens and the mean entropy of its slots is below `converged` nats.
     """
 
     max_steps: int = 5
@@ -42,7 +40,6 @@ class SamplerSettings:
     sure: float = 0.92
     doubt: float = 0.05
     overrule: float = 0.5
-    converged: float = 0.005
     temperature: float = 0.7  # of the sampled row
     partial_confidence: float = 0.5  # minimum probability of a token in a partial answer
     latency_target: float = 0.67  # share of the time left after reading that the rest may take: the median matters

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.families import diffusion_gemma, fim, masked, stable_diffcoder
+from bench.families import fim, masked, stable_diffcoder
 from infill_engine.budget.deadline import Deadline
 from infill_engine.budget.work import Budget, Costs, PassState, finished
 from infill_engine.engine.engine_loading import load_engine
@@ -69,13 +69,6 @@ def _write_fim(name: str, folder: Path) -> Reference:
     return partial(fim.reference, name, network)
 
 
-def _write_diffusion_gemma(folder: Path) -> Reference:
-    network = diffusion_gemma.new_network()
-    diffusion_gemma.scatter(network)
-    diffusion_gemma.publish(network, folder)
-    return partial(diffusion_gemma.reference, network)
-
-
 def _write_stable_diffcoder(folder: Path) -> Reference:
     network = stable_diffcoder.new_network()
     stable_diffcoder.publish(network, folder)
@@ -87,7 +80,6 @@ MINIATURES: dict[str, Miniature] = {
     for each in (
         *(Miniature(name, partial(_write_masked, name)) for name in masked.PUBLISHED),
         *(Miniature(name, partial(_write_fim, name)) for name in fim.PUBLISHED),
-        Miniature("diffusion-gemma", _write_diffusion_gemma),
         Miniature("stable-diffcoder", _write_stable_diffcoder),
     )
 }

@@ -11,7 +11,7 @@ from bench.runs.reference import Reference, spent
 from infill_engine.budget.deadline import now, since
 from infill_engine.budget.work import finished
 from infill_engine.diagnostics.benchmark.results import Record
-from infill_engine.models.base import CanvasModel, ConditionsItself
+from infill_engine.models.base import CanvasModel
 from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.models.trunk.model import TrunkModel
 
@@ -54,12 +54,8 @@ def _prepared(model: TrunkModel | CanvasModel) -> tuple[Callable[[int], Callable
 
 
 def _prepared_step(model: CanvasModel, rows: int, slots: int) -> Callable[[], object]:
-    """Return a step over open rows after its context has been read; with self-conditioning, not the first one."""
+    """Return a step over open rows after its context has been read."""
     above = "".join(f"value_{number} = compute(first, second, {number})\n" for number in range(LINES))
     context = finished(model.encode(above + "result = ", "\nprint(result)\n"))
     canvas = lay_out([slots] * rows, model.info.mask_id)
-    wanted = np.arange(canvas.slots)
-    step = partial(model.denoise, context, canvas, wanted)
-    if isinstance(model, ConditionsItself):
-        model.condition(context, canvas, wanted, step())
-    return step
+    return partial(model.denoise, context, canvas, np.arange(canvas.slots))

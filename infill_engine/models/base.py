@@ -7,13 +7,13 @@ slots of a canvas whenever asked. Shifts, masks and special tokens are handled o
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from infill_engine.budget.work import Job
-from infill_engine.models.canvas.canvas import Canvas, State
+from infill_engine.models.canvas.canvas import Canvas
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import HoleKind
 
@@ -32,7 +32,6 @@ class Order(StrEnum):
 
     CONFIDENCE = "confidence"  # any slot, the most confident ones first; an open one holds a mask token
     LEFT_TO_RIGHT = "left_to_right"  # each slot's prediction depends only on the slots before it
-    NOISE = "noise"  # all slots again in every step; an open one holds a token drawn at random
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +39,9 @@ class ModelInfo:
     """The facts about a family that the denoising loop needs.
 
     A row that is longer than its text ends in `eos_id`. If `copies_end` is false, a copied text gets no `eos_id`,
-    because the model reads the text after it. Logits are divided by a temperature that goes from the first to the
-    second of `temperatures` while a canvas is denoised. If there is an `expand_id`, a slot decided as that token
-    becomes two open slots, and one decided as `eos_id` is removed: such rows change their length between two steps.
-    `window` is how much text around a hole the model can use.
+    because the model reads the text after it. If there is an `expand_id`, a slot decided as that token becomes two open
+    slots, and one decided as `eos_id` is removed: such rows change their length between two steps. `window` is how much
+    text around a hole the model can use.
     """
 
     name: str
@@ -54,7 +52,6 @@ class ModelInfo:
     branches: bool = True  # whether rows beyond the proposed lengths are worth trying
     order: Order = Order.CONFIDENCE
     copies_end: bool = True
-    temperatures: tuple[float, float] = (1.0, 1.0)
     expand_id: int | None = None
     window: WindowSettings = USUAL_WINDOW
 
@@ -127,44 +124,10 @@ class CanvasModel(Protocol):
         """At most `limit` lengths, the most probable first, none above the family's `max_slots`."""
         ...
 
-    def step_size(self, context: Context, lengths: Sequence[int], number: int) -> int:
-        """How many positions step `number` (from 0) computes over rows of `lengths` slots; its cost grows with this."""
+    def step_size(self, context: Context, lengths: Sequence[int]) -> int:
+        """How many positions a step computes over rows of `lengths` slots; its cost grows with this."""
         ...
 
     def denoise(self, context: Context, canvas: Canvas, wanted: Ints) -> "Tensor":
         """One denoising step: logits [len(wanted), V], in float32, of the flat canvas positions `wanted`."""
         ...
-
-
-@runtime_checkable
-class ConditionsItself(Protocol):
-    """An optional interface, for families that receive their previous prediction in a step (self-conditioning)."""
-
-    def condition(self, context: Context, canvas: Canvas, wanted: Ints, logits: "Tensor") -> None:
-        """Take the logits [len(wanted), V] of the last step as they were used for decisions, with all masks applied.
-
-        `canvas` is still in the state before that step. Positions not in `wanted` are given, so their token is known.
-        """
-        ...
-
-
-class Corruptor:
-    """Fills open slots with the mask token, or with tokens drawn anew at random every time.
-
-    Each row has its own seed, so its contents do not depend on the other rows.
-    """
-
-    def __init__(self, info: ModelInfo, rows: int, seed: int) -> None:
-        self._info = info
-        self._random = [np.random.default_rng([seed, row]) for row in range(rows)]
-
-    def fill(self, canvas: Canvas) -> None:
-        """Fill every open slot of `canvas` for the next step."""
-        is_open = canvas.state == State.OPEN
-        if self._info.order is not Order.NOISE:
-            canvas.ids[is_open] = self._info.mask_id
-            return
-        for row, random in enumerate(self._random):
-            span = canvas.span(row)
-            drawn = random.integers(self._info.vocabulary, size=span.stop - span.start)
-            canvas.ids[span] = np.where(is_open[span], drawn, canvas.ids[span])

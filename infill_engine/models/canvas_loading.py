@@ -12,7 +12,6 @@ from infill_engine.models.checkpoint import hub
 from infill_engine.models.checkpoint.files import Checkpoint, read_config, require_no_code
 from infill_engine.models.checkpoint.folder import verify
 from infill_engine.models.published import a2d, blockwise, dream, fim, llada, llama
-from infill_engine.models.published.diffusion_gemma import model as diffusion_gemma
 from infill_engine.models.registry import folder_of
 from infill_engine.models.runtime.devices import device_for
 from infill_engine.models.runtime.precision import dtype_of
@@ -31,7 +30,6 @@ FAMILIES: dict[str, Load] = {
     "a2d-qwen3": a2d.load,
     "a2d-llama": a2d.load,
     "llada": llada.load,
-    "diffusion_gemma": diffusion_gemma.load,
     "qwen2": dream.load_open_dcoder,
     "starcoder2": fim.load,
     "llama": llama.load,

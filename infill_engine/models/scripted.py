@@ -109,7 +109,7 @@ class ScriptedModel:
     def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:  # noqa: ARG002
         return [ProposedLength(slots, -5.0 * number) for number, slots in enumerate(context.state)][:limit]
 
-    def step_size(self, context: Context, lengths: Sequence[int], number: int) -> int:  # noqa: ARG002
+    def step_size(self, context: Context, lengths: Sequence[int]) -> int:  # noqa: ARG002
         return sum(lengths)
 
     def denoise(self, context: Context, canvas: Canvas, wanted: Ints) -> Tensor:

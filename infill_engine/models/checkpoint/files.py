@@ -47,9 +47,7 @@ class Checkpoint:
     @property
     def width(self) -> int:
         """The width of the logits, which config.json states under several names; 0 if it is missing."""
-        text = self.config.get("text_config")
-        config = text if isinstance(text, dict) else self.config
-        size = config.get("embedding_size") or config.get("vocab_size")
+        size = self.config.get("embedding_size") or self.config.get("vocab_size")
         return size if isinstance(size, int) else 0
 
     @property

@@ -58,12 +58,6 @@ QWEN_7B = 0.545  # billions: 152,064 embeddings of 3,584
 
 CATALOGUE = (
     Known(
-        "diffusion-gemma",
-        ("diffusion_gemma",),
-        Sight.PROMPT,
-        (Published("google/diffusiongemma-26B-A4B-it", APACHE, 25.82, 0.74, note="3.8 B active a token"),),
-    ),
-    Known(
         "dream",
         ("Dream", "dream"),
         Sight.BOTH,

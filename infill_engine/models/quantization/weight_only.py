@@ -3,11 +3,11 @@
     int8    one scale for a row, symmetric                              1.0 bytes a weight
     int4    a scale and a lowest value for every 64 weights of a row    0.56 bytes a weight
 
-Only matrices that are multiplied with are packed, both single ones (`nn.Linear`) and stacks of experts. Embeddings,
-norms, weights shared with an embedding and the routers of experts keep the precision of the computation. On a CPU,
-torch's own kernels multiply with the packed weights; on other devices a matrix is unpacked for each use.
+Only the matrices of linear layers are packed. Embeddings, norms and weights shared with an embedding keep the precision
+of the computation. On a CPU, torch's own kernels multiply with the packed weights; elsewhere a matrix is unpacked for
+each use.
 
-This needs no calibration and no library: in torchao 0.18 only the int8 half works on a CPU, and none of it on stacks.
+This needs no calibration and no library: in torchao 0.18 only the int8 half works on a CPU.
 """
 
 import math
@@ -22,16 +22,14 @@ INT8, INT4 = "int8", "int4"
 GROUPS = (64, 32)  # weights of a row that share a scale; the larger one if it divides the row
 # Up to this many activations at once, torch's int8 kernel, which reads bfloat16, is faster than unpacking first.
 KERNEL_ROWS = {torch.bfloat16: 64, torch.float32: 16}
-KEPT = ("embed", "wte", "router", "vision", "rotary")  # parts of names that are not quantised
-GATE = "gate"  # the whole name of some routers
+KEPT = ("embed", "wte", "rotary")  # parts of names that are not quantised
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A matrix [N, K], or a stack of them [E, N, K], in few bits.
+    """A matrix [N, K] in few bits.
 
-    `codes` are int8 with `scale` [..., N, 1], or pairs of four bits [..., N, K / 2] with `scale` and `least`
-    [..., N, K / group, 1].
+    `codes` are int8 with `scale` [N, 1], or pairs of four bits [N, K / 2] with `scale` and `least` [N, K / group, 1].
     """
 
     codes: Tensor
@@ -41,10 +39,6 @@ class Packed:
     @property
     def dtype(self) -> torch.dtype:
         return self.scale.dtype
-
-    def __getitem__(self, index: int | Tensor) -> Tensor:
-        """One matrix of a stack, unpacked: the library's experts index it like this."""
-        return Packed(self.codes[index], self.scale[index], None if self.least is None else self.least[index]).unpack()
 
     def unpack(self) -> Tensor:
         if self.least is None:
@@ -89,12 +83,7 @@ class PackedLinear(nn.Module):
 
 
 def pack(weights: Tensor, stored: str) -> Packed:
-    """Pack weights [..., N, K], given in the precision of the computation, as `stored` says."""
-    if weights.ndim > 2:  # one matrix at a time: packing needs several times the size of the weights
-        parts = [pack(matrix, stored) for matrix in weights]
-        codes, scale = (torch.stack([getattr(part, name) for part in parts]) for name in ("codes", "scale"))
-        least = [part.least for part in parts if part.least is not None]
-        return Packed(codes, scale, torch.stack(least) if least else None)
+    """Pack weights [N, K], given in the precision of the computation, as `stored` says."""
     exact = weights.float()
     if stored == INT8:
         scale = exact.abs().amax(-1, keepdim=True).clamp(min=1e-12) / 127
@@ -108,13 +97,7 @@ def pack(weights: Tensor, stored: str) -> Packed:
 
 def is_packed(name: str, shape: tuple[int, ...]) -> bool:
     """Return whether a checkpoint's tensor is packed, judged by its name and shape."""
-    parts = name.lower().split(".")
-    return (
-        len(shape) in (2, 3)
-        and shape[-1] % GROUPS[-1] == 0
-        and GATE not in parts
-        and not any(kept in part for kept in KEPT for part in parts)
-    )
+    return len(shape) == 2 and shape[1] % GROUPS[-1] == 0 and not any(kept in name.lower() for kept in KEPT)
 
 
 def bytes_of(tensors: Mapping[str, tuple[int, ...]], width: int, stored: str = "") -> int:
@@ -123,23 +106,18 @@ def bytes_of(tensors: Mapping[str, tuple[int, ...]], width: int, stored: str = "
 
 
 def replace_parameter(network: nn.Module, name: str, packed: Packed) -> None:
-    """Replace the parameter `name` of a network, a linear layer or a stack, with packed weights."""
-    owner_name, _, own = name.rpartition(".")
-    owner = network.get_submodule(owner_name)
-    if isinstance(owner, nn.Linear):
-        parent_name, _, place = owner_name.rpartition(".")
-        parent = network.get_submodule(parent_name)
-        parent._modules[place] = PackedLinear(packed, owner.bias)
-    else:
-        del owner._parameters[own]
-        setattr(owner, own, packed)
+    """Replace the linear layer with the weights `name` by one over packed weights."""
+    layer = name.rpartition(".")[0]
+    parent, _, place = layer.rpartition(".")
+    bias = network.get_submodule(layer).bias
+    assert bias is None or isinstance(bias, Tensor)
+    network.get_submodule(parent)._modules[place] = PackedLinear(packed, bias)
 
 
 def takes_packed(network: nn.Module, name: str) -> bool:
-    """Return whether the network multiplies with the parameter `name` in a way that supports packed weights."""
-    owner_name, _, own = name.rpartition(".")
-    owner = network.get_submodule(owner_name)
-    return own == "weight" if isinstance(owner, nn.Linear) else owner._parameters[own].ndim == 3  # type: ignore[union-attr]
+    """Return whether the parameter `name` is the matrix of a linear layer."""
+    layer, _, own = name.rpartition(".")
+    return own == "weight" and isinstance(network.get_submodule(layer), nn.Linear)
 
 
 def _bytes(name: str, shape: tuple[int, ...], width: int, stored: str) -> int:

@@ -78,18 +78,18 @@ def load_backbone(opened: Opened, stock: Stock) -> Backbone:
 
 
 def _empty_network(stock: Stock, fields: Mapping[str, Any], dtype: torch.dtype, checkpoint: Checkpoint) -> Any:
-    with explained(checkpoint, stock.name):
+    with _explained(checkpoint, stock.name):
         modeling = importlib.import_module(f"transformers.models.{stock.module}.modeling_{stock.module}")
         configuration = importlib.import_module(f"transformers.models.{stock.module}.configuration_{stock.module}")
         config_class = getattr(configuration, stock.name + "Config")
         config = config_class(**{name: value for name, value in fields.items() if name not in BOOKKEEPING})
         config._attn_implementation = "sdpa"
-        with building(dtype):
+        with _building(dtype):
             return getattr(modeling, stock.name + "ForCausalLM")(config)
 
 
 @contextmanager
-def explained(checkpoint: Checkpoint, name: str) -> Iterator[None]:
+def _explained(checkpoint: Checkpoint, name: str) -> Iterator[None]:
     """Inside the context, the library's errors become a ModelError that says what to do.
 
     It names a missing package, or is a ModelDamagedError which says that config.json describes no `name` network.
@@ -108,7 +108,7 @@ def explained(checkpoint: Checkpoint, name: str) -> Iterator[None]:
 
 
 @contextmanager
-def building(dtype: torch.dtype) -> Iterator[None]:
+def _building(dtype: torch.dtype) -> Iterator[None]:
     """Inside the context, new parameters are in `dtype` and uninitialised, because they will be replaced."""
     default = torch.get_default_dtype()
     try:

@@ -18,13 +18,7 @@ from numpy.typing import NDArray
 
 from infill_engine.budget.deadline import Deadline
 from infill_engine.budget.work import Choice, Costs, Job, OutOfTime, PassState, Phase, Work
-from infill_engine.models.base import (
-    CanvasModel,
-    ConditionsItself,
-    Context,
-    Corruptor,
-    ModelInfo,
-)
+from infill_engine.models.base import CanvasModel, Context, ModelInfo
 from infill_engine.models.canvas.canvas import Canvas, State
 from infill_engine.sampling.canvas.constraints import Constraints
 from infill_engine.sampling.canvas.orders import Ints, order_of
@@ -87,8 +81,7 @@ def denoise(
     """
     canvas, constraints = task.canvas, task.constraints
     noise = _Noise(task.rows, settings.temperature, seed=zlib.crc32(canvas.ids.tobytes()) ^ task.context.tokens)
-    corruptor = Corruptor(model.info, canvas.rows, seed=task.context.tokens)
-    corruptor.fill(canvas)
+    canvas.ids[canvas.state == State.OPEN] = model.info.mask_id
     order = order_of(model.info, canvas, settings)
     state, most_steps = _nothing_yet(canvas), order.most_steps
     while state.number < most_steps:
@@ -98,17 +91,15 @@ def denoise(
         if not len(wanted):
             break
         try:
-            yield Work(Phase.PASS, _step_size(model, task, state.number), due=due)
+            yield Work(Phase.PASS, _step_size(model, task), due=due)
         except OutOfTime:
             break
-        prediction = _predict(model, task, wanted, noise, _temperature(model.info, state.number, steps_left))
+        prediction = _predict(model, task, wanted, noise)
         before, was_open = canvas.ids.copy(), canvas.state == State.OPEN
-        order.prepare(wanted)
-        taken = _decide(task, wanted, prediction, settings, steps_left, first=state.number == 0)
+        _decide(task, wanted, prediction, settings, steps_left, first=state.number == 0)
         order.decided(constraints)
         constraints.advance(model, canvas)
-        order.converge(wanted, prediction, constraints, taken)
-        corruptor.fill(canvas)
+        canvas.ids[canvas.state == State.OPEN] = model.info.mask_id
         if state.number == 0:
             state.draft_logprob[wanted] = prediction.held_logprob
         state.number += 1
@@ -119,33 +110,24 @@ def denoise(
     return state if state.number else None
 
 
-def _step_size(model: CanvasModel, task: Task, number: int) -> int:
-    return model.step_size(task.context, task.canvas.lengths.tolist(), number)
+def _step_size(model: CanvasModel, task: Task) -> int:
+    return model.step_size(task.context, task.canvas.lengths.tolist())
 
 
 def _steps_left(model: CanvasModel, task: Task, costs: Costs, due: Deadline | None, number: int, most: int) -> Job[int]:
     """Return how many steps there is time for, at least 1, including the one about to start."""
-    size, counts = _step_size(model, task, number), range(most - number, 1, -1)
-    later_ms = costs.predict_ms(Phase.PASS, _step_size(model, task, number + 1))
-    chosen = yield Choice(Work(Phase.PASS, size, (count - 1) * later_ms, due) for count in counts)
+    size, counts = _step_size(model, task), range(most - number, 1, -1)
+    step_ms = costs.predict_ms(Phase.PASS, size)
+    chosen = yield Choice(Work(Phase.PASS, size, (count - 1) * step_ms, due) for count in counts)
     return 1 if chosen is None else counts[chosen]
 
 
-def _predict(model: CanvasModel, task: Task, wanted: Ints, noise: "_Noise", temperature: float) -> Prediction:
+def _predict(model: CanvasModel, task: Task, wanted: Ints, noise: "_Noise") -> Prediction:
     """Return the model's prediction for the `wanted` positions, within the constraints."""
     canvas = task.canvas
     logits = model.denoise(task.context, canvas, wanted)
     logits = task.constraints.apply(model, logits, canvas, wanted.tolist())
-    if model.info.temperatures != (1.0, 1.0):
-        logits = logits / temperature
-    if isinstance(model, ConditionsItself):
-        model.condition(task.context, canvas, wanted, logits)
     return read(logits, canvas.ids[wanted], noise.of(canvas.row[wanted], logits))
-
-
-def _temperature(info: ModelInfo, steps: int, steps_left: int) -> float:
-    first, last = info.temperatures
-    return last + (first - last) * steps_left / (steps + steps_left)
 
 
 def _nothing_yet(canvas: Canvas) -> Step:
@@ -170,11 +152,8 @@ def _resize(step: Step, info: ModelInfo, constraints: Constraints) -> None:
 
 def _decide(
     task: Task, wanted: Ints, prediction: Prediction, settings: SamplerSettings, steps_left: int, *, first: bool
-) -> Ints:
-    """Commit, keep or reopen slots, according to the prediction for the `wanted` positions.
-
-    Return the flat positions where a row took a branch.
-    """
+) -> None:
+    """Commit, keep or reopen slots, according to the prediction for the `wanted` positions."""
     canvas, constraints = task.canvas, task.constraints
     # In the last step no slot may wait any longer. A text that does not continue the partial word is dropped later.
     ready = [steps_left == 1 or not constraints.waits(canvas, int(position)) for position in wanted]
@@ -183,7 +162,6 @@ def _decide(
     tokens, logprobs = prediction.best.copy(), prediction.best_logprob.copy()
     rows_of = canvas.row[wanted[candidates]]
     chosen = candidates[to_commit(prediction.part(candidates), rows_of, steps_left, settings)]
-    taken = np.empty(0, np.int64)
     if first:
         branches = [
             _cheapest_branch(candidates[rows_of == row], prediction)
@@ -197,7 +175,6 @@ def _decide(
     canvas.ids[wanted[chosen]] = tokens[chosen]
     canvas.logprob[wanted[chosen]] = logprobs[chosen]
     canvas.state[wanted[chosen]] = State.COMMITTED
-    return wanted[taken]
 
 
 def _check_filled(

@@ -1,4 +1,4 @@
-"""In which order the slots of a canvas are decided: by confidence, from left to right, or repeatedly from noise."""
+"""In which order the slots of a canvas are decided: by confidence, or from left to right."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,7 +6,6 @@ from numpy.typing import NDArray
 from infill_engine.models.base import ModelInfo, Order
 from infill_engine.models.canvas.canvas import Canvas, State
 from infill_engine.sampling.canvas.constraints import Constraints
-from infill_engine.sampling.canvas.prediction import Prediction
 from infill_engine.settings import SamplerSettings
 
 Ints = NDArray[np.int64]
@@ -14,14 +13,14 @@ Ints = NDArray[np.int64]
 
 def order_of(info: ModelInfo, canvas: Canvas, settings: SamplerSettings) -> "ConfidenceOrder":
     """Return the order in which a model of this kind decides the slots of a canvas."""
-    kinds = {Order.CONFIDENCE: ConfidenceOrder, Order.LEFT_TO_RIGHT: LeftToRight, Order.NOISE: UniformNoise}
+    kinds = {Order.CONFIDENCE: ConfidenceOrder, Order.LEFT_TO_RIGHT: LeftToRight}
     return kinds[info.order](canvas, settings)
 
 
 class ConfidenceOrder:
     """The order of models that may decide any slot: the most confident slots first, and wrong ones are reopened.
 
-    It is also the interface of the other two orders, which override what differs. Positions are flat, in the canvas.
+    `LeftToRight` overrides what differs. Positions are flat, in the canvas.
     """
 
     def __init__(self, canvas: Canvas, settings: SamplerSettings) -> None:
@@ -44,14 +43,8 @@ class ConfidenceOrder:
         doubtful = (canvas.state == State.COMMITTED) & unfinished[canvas.row]
         return np.flatnonzero(undecided | doubtful if steps_left > 1 else undecided)
 
-    def prepare(self, wanted: Ints) -> None:
-        """Prepare the slots that a step is about to decide."""
-
     def decided(self, constraints: Constraints) -> None:
         """Correct the canvas after a step has decided slots, before the constraints see it."""
-
-    def converge(self, wanted: Ints, prediction: Prediction, constraints: Constraints, branches: Ints) -> None:
-        """Close the rows that are done after a step. `branches` are the positions where a row took a branch."""
 
 
 class LeftToRight(ConfidenceOrder):
@@ -86,44 +79,3 @@ class LeftToRight(ConfidenceOrder):
                 canvas.ids[rest], canvas.state[rest], canvas.logprob[rest] = constraints.eos_id, State.COMMITTED, 0.0
             else:
                 canvas.state[rest] = State.OPEN
-
-
-class UniformNoise(ConfidenceOrder):
-    """Predict all slots in every step, keep the confident ones and draw new noise for the others.
-
-    A row is done when it has converged: two consecutive steps predicted the same tokens, the last one with low entropy.
-    Only predicted slots count. Given slots have no entropy and never change, so counting them would make a row look
-    converged as soon as most of it is given.
-    """
-
-    def __init__(self, canvas: Canvas, settings: SamplerSettings) -> None:
-        super().__init__(canvas, settings)
-        self._converged = np.zeros(canvas.rows, bool)
-        self._predicted = np.full(canvas.slots, -1)
-
-    def wanted(self, steps_left: int) -> Ints:  # noqa: ARG002
-        """Return all slots that are not given, in rows that have not converged."""
-        return np.flatnonzero((self.canvas.state != State.FIXED) & ~self._converged[self.canvas.row])
-
-    def prepare(self, wanted: Ints) -> None:
-        """Reopen slots that an earlier step decided."""
-        decided = wanted[self.canvas.state[wanted] == State.COMMITTED]
-        self.canvas.state[decided] = State.OPEN
-
-    def converge(self, wanted: Ints, prediction: Prediction, constraints: Constraints, branches: Ints) -> None:
-        """Commit the rows that converged in this step, and fix the slots where a row took a branch."""
-        canvas = self.canvas
-        canvas.state[branches] = State.FIXED  # otherwise the next step would undo the branch
-        pending = {int(canvas.row[position]) for position in constraints.starts}
-        rows = canvas.row[wanted]
-        for row in np.unique(rows).tolist():
-            members = np.flatnonzero(rows == row)
-            positions = wanted[members]
-            same = np.array_equal(self._predicted[positions], prediction.best[members])
-            if same and row not in pending and prediction.entropy[members].mean() < self.settings.converged:
-                self._converged[row] = True
-                free = canvas.state[positions] != State.FIXED  # the beginning of a word may just have been fixed
-                canvas.ids[positions[free]] = prediction.best[members[free]]
-                canvas.logprob[positions[free]] = prediction.best_logprob[members[free]]
-                canvas.state[positions[free]] = State.COMMITTED
-        self._predicted[wanted] = prediction.best

@@ -56,9 +56,8 @@ def affordable(
     """Return the leading rows whose canvas leaves time for WORTHWHILE_STEPS steps until `due`; at least one row."""
 
     def first_step(count: int) -> Work:
-        lengths = [row.slots for row in rows[:count]]
-        first, later = (model.step_size(context, lengths, number) for number in (0, 1))
-        return Work(Phase.PASS, first, (WORTHWHILE_STEPS - 1) * costs.predict_ms(Phase.PASS, later), due)
+        size = model.step_size(context, [row.slots for row in rows[:count]])
+        return Work(Phase.PASS, size, (WORTHWHILE_STEPS - 1) * costs.predict_ms(Phase.PASS, size), due)
 
     counts = range(len(rows), 1, -1)
     chosen = yield Choice(map(first_step, counts))

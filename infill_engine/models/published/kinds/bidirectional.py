@@ -128,7 +128,7 @@ class BidirectionalModel:
     def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:
         return self._probe.propose(kind, context.state.confidence, limit)
 
-    def step_size(self, context: Context, lengths: Sequence[int], number: int) -> int:  # noqa: ARG002
+    def step_size(self, context: Context, lengths: Sequence[int]) -> int:
         return _positions(context.tokens, lengths)
 
     @torch.inference_mode()

@@ -101,7 +101,7 @@ class PromptedModel:
         """Propose the maximum number of slots: a row ends by itself."""
         return [ProposedLength(self.info.max_slots, 0.0)]
 
-    def step_size(self, context: Context, lengths: Sequence[int], number: int) -> int:  # noqa: ARG002
+    def step_size(self, context: Context, lengths: Sequence[int]) -> int:  # noqa: ARG002
         return self._block * len(lengths)
 
     @torch.inference_mode()

@@ -17,7 +17,7 @@ from infill_engine.settings import ModelSettings
 # Takes the keys and values of every layer for tokens already read, and new tokens; returns those of all.
 Read = Callable[[list[LayerMemory], Ints], list[LayerMemory]]
 
-KEPT_PROMPTS = 4  # per family, usually
+KEPT_PROMPTS = 4
 LONGEST_LINE = 128  # most tokens of the cursor's line at the start of the middle
 CUT = 64  # tokens: the far end of a prompt is cut in multiples of this
 PART = 128  # tokens read at once; a deadline or the next keystroke can interrupt between two parts
@@ -29,9 +29,8 @@ class PromptReader:
     The tokens of a `block` see each other, so a block that agrees only in part is read again.
     """
 
-    def __init__(self, read: Read, kept: int = KEPT_PROMPTS, block: int = 1) -> None:
+    def __init__(self, read: Read, block: int = 1) -> None:
         self._read = read
-        self._kept = kept
         self._block = block
         self._prompts: list[tuple[Ints, list[LayerMemory]]] = []  # newest last
 
@@ -71,7 +70,7 @@ class PromptReader:
         others = [
             prompt for prompt in self._prompts if _shared_length(prompt[0], ids) < 0.7 * min(len(prompt[0]), len(ids))
         ]
-        self._prompts = [*others, (ids, layers)][-self._kept :]
+        self._prompts = [*others, (ids, layers)][-KEPT_PROMPTS:]
 
 
 def prompt_of(
@@ -89,14 +88,14 @@ def prompt_of(
     begun = vocabulary.encode(line)
     if len(begun) > LONGEST_LINE:
         above, begun = above + line, []
-    before = cut_in_blocks(vocabulary.encode(above), settings.prefix_tokens)
+    before = _cut_in_blocks(vocabulary.encode(above), settings.prefix_tokens)
     behind = vocabulary.encode(suffix.replace("\r\n", "\n"))[: settings.suffix_tokens]
     sides = {PREFIX: before, SUFFIX: behind}
     parts = [sides[part] if part in sides else vocabulary.need(part) for part in fim.whole]
     return np.concatenate([np.asarray(part, np.int64) for part in (*parts, begun)])
 
 
-def cut_in_blocks(ids: Sequence[int], most: int) -> Ints:
+def _cut_in_blocks(ids: Sequence[int], most: int) -> Ints:
     """The last tokens of `ids`, at most `most`. The far end is cut in whole blocks, so that the cut seldom moves."""
     excess = max(0, len(ids) - most)
     return np.array(ids[-(-excess // CUT) * CUT :], dtype=np.int64)

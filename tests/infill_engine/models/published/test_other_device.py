@@ -27,7 +27,7 @@ EXACT = ModelSettings(dtype="fp32", prefix_tokens=128, suffix_tokens=128)
 TEXT = ("x = [1:", ":2]\nfor i in range(10):\n")
 LATER = ("x = [1:30", TEXT[1])  # after some more characters
 # One of each adapter: the others differ in names and numbers.
-ADAPTERS = ("dream", "mellum", "stable-diffcoder", "diffusion-gemma")
+ADAPTERS = ("dream", "mellum", "stable-diffcoder")
 
 
 @pytest.fixture(scope="module")
