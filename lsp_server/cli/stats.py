@@ -11,8 +11,9 @@ from infill_engine.errors import InputError
 from infill_engine.types import Reason
 from lsp_server.cli.terminal import bars_of, console_of
 from lsp_server.suggestions.outcomes import ACCEPTED_LATE, CHARACTERS_SAVED, SHOWN, SHOWN_LATE, Outcome
-from lsp_server.usage import store as tally_file
-from lsp_server.usage.counters import ANSWERS, REQUESTS, SILENCE, Counts, Days, histogram, percentile, total
+from lsp_server.usage import store
+from lsp_server.usage.counters import ANSWERS, REQUESTS, SILENCE, histogram, percentile, total
+from lsp_server.usage.store import Counts, Days
 
 DAYS_SHOWN = 14
 SHARES = (0.5, 0.9, 0.99)
@@ -40,10 +41,10 @@ def run(options: argparse.Namespace) -> int:
     try:
         if options.reset:
             return _reset(as_json=options.json)
-        days, warning = tally_file.read()
+        days, warning = store.read()
     except OSError as error:
         why = error.strerror or error
-        raise InputError(f"{tally_file.path()} cannot be used ({why}); check its permissions") from error
+        raise InputError(f"{store.path()} cannot be used ({why}); check its permissions") from error
     if warning:
         print(warning, file=sys.stderr)
     if options.json:
@@ -54,9 +55,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _reset(*, as_json: bool) -> int:
-    removed = tally_file.reset()
+    removed = store.reset()
     if as_json:
-        print(json.dumps({"file": str(tally_file.path()), "removed": removed}))
+        print(json.dumps({"file": str(store.path()), "removed": removed}))
     else:
         print("The statistics are deleted." if removed else "There were no statistics.")
     return 0
@@ -65,7 +66,7 @@ def _reset(*, as_json: bool) -> int:
 def as_json(days: Days) -> dict[str, object]:
     """The object that `--json` prints. `total` and each of `days` hold the same fields. Times are in milliseconds."""
     return {
-        "file": str(tally_file.path()),
+        "file": str(store.path()),
         "total": _numbers(total(days)),
         "days": {day: _numbers(days[day]) for day in sorted(days)},
     }
@@ -76,13 +77,13 @@ def show(days: Days, console: Console) -> None:
     counts = total(days)
     if not counts[REQUESTS]:
         console.print("Nothing has been counted yet: an editor has to ask first.")
-        console.print(f"The counts will be kept in {tally_file.path()}.", soft_wrap=True)
+        console.print(f"The counts will be kept in {store.path()}.", soft_wrap=True)
         return
     _show_outcomes(console, days, counts)
     _show_latency(console, counts)
     _show_reasons(console, counts)
     _show_days(console, days)
-    console.print(f"\nCounted on this machine and sent nowhere: {tally_file.path()}", soft_wrap=True)
+    console.print(f"\nCounted on this machine and sent nowhere: {store.path()}", soft_wrap=True)
 
 
 def _show_outcomes(console: Console, days: Days, counts: Counts) -> None:

@@ -14,9 +14,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from typing import TYPE_CHECKING
 
 from infill_engine.errors import InputError
 from infill_engine.types import Reason
+
+if TYPE_CHECKING:
+    from lsp_server.usage.store import Days
 
 SAVE_SECONDS = 30.0  # after the first unsaved count
 REQUESTS = "requests"
@@ -28,8 +32,6 @@ MORE = "more"
 # The outcomes of requests that the engine had its full time for.
 _TIMED = (None, Reason.BLANK, Reason.LOW_CONFIDENCE, Reason.ONE_KEY, Reason.DEADLINE)
 
-Counts = Counter[str]
-Days = dict[str, Counts]  # by ISO date
 log = logging.getLogger(__name__)
 
 
@@ -39,7 +41,7 @@ class UsageCounters:
 
     on_warning: Callable[[str], None]
     today: Callable[[], date] = date.today
-    pending: Days = field(default_factory=dict)
+    pending: "Days" = field(default_factory=dict)
     _timer: asyncio.TimerHandle | None = None
     _saving: "asyncio.Task[None] | None" = None
 
@@ -65,13 +67,14 @@ class UsageCounters:
         pending, self.pending = self.pending, {}
         if not pending:
             return
-        from lsp_server.usage import store as tally_file
+        from lsp_server.usage import store
 
         try:
-            warning = await asyncio.to_thread(tally_file.add, pending)
+            warning = await asyncio.to_thread(store.add, pending)
         except (OSError, InputError) as fault:
             log.warning("could not save the statistics: %s", type(fault).__name__)
-            merge(self.pending, pending)
+            for day, counts in pending.items():
+                self.pending.setdefault(day, Counter()).update(counts)
         else:
             if warning:
                 self.on_warning(warning)
@@ -81,21 +84,15 @@ class UsageCounters:
         self._saving = asyncio.ensure_future(self.save())
 
 
-def merge(into: Days, more: Mapping[str, Mapping[str, int]]) -> None:
-    """Add the counts of `more` to `into`, day by day."""
-    for day, counts in more.items():
-        into.setdefault(day, Counter()).update(counts)
-
-
-def total(days: Mapping[str, Counts]) -> Counts:
+def total(days: Mapping[str, Counter[str]]) -> Counter[str]:
     """Return the sum over all days."""
-    together: Counts = Counter()
+    together: Counter[str] = Counter()
     for counts in days.values():
         together.update(counts)
     return together
 
 
-def histogram(counts: Counts) -> list[tuple[int, int | None, int]]:
+def histogram(counts: Counter[str]) -> list[tuple[int, int | None, int]]:
     """Return (from, to, count) per bar, in ascending milliseconds. `to` is None for the last, open-ended bar."""
     bounds: list[int | None] = [*BOUNDS_MS, None]
     lowest = [0, *BOUNDS_MS]
@@ -103,7 +100,7 @@ def histogram(counts: Counts) -> list[tuple[int, int | None, int]]:
     return list(zip(lowest, bounds, numbers, strict=True))
 
 
-def percentile(counts: Counts, share: float) -> float | None:
+def percentile(counts: Counter[str], share: float) -> float | None:
     """Return the milliseconds within which `share` (0 to 1) of the requests were answered; None without requests.
 
     Exact to the width of a histogram bar. Times are assumed to be evenly spread within a bar.

@@ -1,26 +1,33 @@
-"""The counts file shared by all servers of a user. They take turns, and each replaces the whole file atomically.
+"""The counts of all servers of a user, in one SQLite file that only its owner can read.
 
-It holds numbers by day and name (`usage.counters`) and is readable only by its owner. A file that cannot be parsed is
-moved aside, not overwritten.
+It holds numbers by day and name (`usage.counters`). A file that is not such a database is moved aside, not overwritten.
 """
 
-import contextlib
-import json
 import os
+import sqlite3
 import time
 from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from infill_engine.errors import InputError
 from infill_engine.models.checkpoint.user_data import state_folder
-from infill_engine.serving.file_lock import locked
-from lsp_server.usage.counters import Days, merge
 
 FORMAT = 1
-NAME = "statistics.json"
+NAME = "statistics.db"
 DAYS_KEPT = 400
-LARGEST_BYTES = 4_000_000
 LOCK_SECONDS = 1.0  # longest wait for another server
+
+Counts = Counter[str]
+Days = dict[str, Counts]  # by ISO date
+
+_CREATE = (
+    "CREATE TABLE IF NOT EXISTS counts (day TEXT, name TEXT, number INTEGER, PRIMARY KEY (day, name)) WITHOUT ROWID"
+)
+_ADD = """INSERT INTO counts VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET number = number + excluded.number"""
+_FORGET = "DELETE FROM counts WHERE day NOT IN (SELECT DISTINCT day FROM counts ORDER BY day DESC LIMIT ?)"
 
 
 def path() -> Path:
@@ -33,71 +40,67 @@ def read() -> tuple[Days, str | None]:
 
     Raises OSError if the file cannot be read, InputError if a newer version wrote it.
     """
-    with locked(path(), LOCK_SECONDS) as file:
-        return _read(file)
+    try:
+        path().stat()
+    except FileNotFoundError:
+        return {}, None
+    return _unless_damaged({})
 
 
-def add(days: Days) -> str | None:
+def add(days: Mapping[str, Mapping[str, int]]) -> str | None:
     """Add counts to the file. Return a message for the user if the file was damaged, else None.
 
     Raises what `read` raises, and OSError if the file cannot be written. After an exception nothing has been added.
     """
-    with locked(path(), LOCK_SECONDS) as file:
-        held, warning = _read(file)
-        merge(held, days)
-        kept = sorted(held)[-DAYS_KEPT:]
-        _write(file, {day: +held[day] for day in kept})
-        return warning
+    return _unless_damaged(days)[1]
 
 
 def reset() -> bool:
     """Delete all counts. Return whether there were any."""
-    with locked(path(), LOCK_SECONDS) as file:
-        try:
-            file.unlink()
-        except FileNotFoundError:
-            return False
-        return True
-
-
-def _read(file: Path) -> tuple[Days, str | None]:
     try:
-        with file.open("rb") as stream:
-            data = stream.read(LARGEST_BYTES + 1)
+        path().unlink()
     except FileNotFoundError:
-        return {}, None
+        return False
+    return True
+
+
+def _unless_damaged(days: Mapping[str, Mapping[str, int]]) -> tuple[Days, str | None]:
     try:
-        if len(data) > LARGEST_BYTES:
-            raise ValueError
-        return _decoded(data), None
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        aside = file.with_name(f"{file.stem}.damaged-{time.time_ns()}{file.suffix}")
-        os.replace(file, aside)
-        return {}, f"infill-ls: the statistics in {file} were damaged; they are now {aside}, and counting starts anew."
+        return _added(days), None
+    except sqlite3.OperationalError as error:
+        raise OSError(str(error)) from error
+    except (sqlite3.DatabaseError, ValueError):
+        aside = path().with_name(f"{path().stem}.damaged-{time.time_ns()}{path().suffix}")
+        os.replace(path(), aside)
+        warning = f"infill-ls: the statistics in {path()} were damaged; they are now {aside}, and counting starts anew."
+        return _added(days), warning
 
 
-def _decoded(data: bytes) -> Days:
-    content = json.loads(data)
-    if content["format"] > FORMAT:
-        raise InputError(f"{path()} was written by a newer infill-ls; update this one, or delete the file")
-    days: Days = {}
-    for day, counts in content["days"].items():
-        if not all(isinstance(number, int) for number in counts.values()):
-            raise TypeError
-        days[day] = Counter(counts)
-    return days
+def _added(days: Mapping[str, Mapping[str, int]]) -> Days:
+    """Add counts to the file and return all that it holds."""
+    with _opened() as database:
+        database.executemany(_ADD, [(day, *count) for day, counts in days.items() for count in counts.items()])
+        database.execute(_FORGET, (DAYS_KEPT,))
+        held: Days = {}
+        for day, name, number in database.execute("SELECT day, name, number FROM counts WHERE number != 0"):
+            held.setdefault(day, Counter())[name] = int(number)
+        return held
 
 
-def _write(file: Path, days: Days) -> None:
-    fresh = file.with_name(f".{file.name}.{os.getpid()}")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+@contextmanager
+def _opened() -> Iterator[sqlite3.Connection]:
+    """Open the file for one transaction."""
+    path().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.close(os.open(path(), os.O_WRONLY | os.O_CREAT, 0o600))  # SQLite would let others read it
+    database = sqlite3.connect(path(), timeout=LOCK_SECONDS, isolation_level=None)
     try:
-        with os.fdopen(descriptor, "w", encoding="ascii") as stream:
-            json.dump({"format": FORMAT, "days": days}, stream, separators=(",", ":"), sort_keys=True)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(fresh, file)
-    except OSError:
-        with contextlib.suppress(OSError):
-            fresh.unlink()
-        raise
+        database.execute("BEGIN IMMEDIATE")
+        (version,) = database.execute("PRAGMA user_version").fetchone()
+        if version > FORMAT:
+            raise InputError(f"{path()} was written by a newer infill-ls; update this one, or delete the file")
+        database.execute(_CREATE)
+        database.execute(f"PRAGMA user_version = {FORMAT}")
+        yield database
+        database.execute("COMMIT")
+    finally:
+        database.close()

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
+import sqlite3
 import sys
 import tempfile
 from collections import Counter
@@ -184,8 +185,8 @@ class Editor:
     async def leave(self) -> Counter[str]:
         """Leave, and read what the server has counted."""
         await self.end()
-        (counts,) = json.loads((self.folder / "statistics.json").read_text())["days"].values()
-        return Counter(counts)
+        with contextlib.closing(sqlite3.connect(self.folder / "statistics.db")) as counts:
+            return Counter(dict(counts.execute("SELECT name, number FROM counts")))
 
     async def status(self) -> Any:
         """What `infill/getStatus` says."""

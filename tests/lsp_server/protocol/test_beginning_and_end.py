@@ -46,7 +46,7 @@ def test_it_leaves_when_nobody_reads_what_it_says(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="what nobody writes to is read for ever")
 def test_it_ends_although_the_disk_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INFILL_STATE_DIR", str(tmp_path))
-    os.mkfifo(tmp_path / "statistics.json")
+    os.mkfifo(tmp_path / "statistics.db")
     wire = Wire(tmp_path / "stderr", {"enable": False})
     wire.alive()
     wire.send(2, "shutdown", None)

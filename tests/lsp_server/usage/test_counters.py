@@ -1,9 +1,8 @@
 """What is counted, that it survives whatever happens to its file, and how it is shown."""
 
 import asyncio
-import errno
 import json
-import os
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -16,11 +15,10 @@ from capabilities import BARE
 from editor import REPOSITORY, editor
 
 from infill_engine.errors import InputError
-from infill_engine.serving.file_lock import locked
 from infill_engine.types import Reason
 from lsp_server.__main__ import main
-from lsp_server.usage import store as tally_file
-from lsp_server.usage.counters import UsageCounters, histogram, merge, percentile, total
+from lsp_server.usage import store
+from lsp_server.usage.counters import UsageCounters, histogram, percentile, total
 
 DAY = "2026-11-20"
 SECRET = "hunter2"
@@ -33,30 +31,30 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def add(**counts: int) -> str | None:
-    return tally_file.add({DAY: Counter(counts)})
+    return store.add({DAY: Counter(counts)})
 
 
 def read() -> dict[str, Counter[str]]:
-    return tally_file.read()[0]
+    return store.read()[0]
 
 
 def test_counts_add_up_in_a_file_of_ones_own(folder: Path) -> None:
     assert read() == {}
     assert add(accepted=2, rejected=1) is None
     assert add(accepted=1, rejected=-1) is None
-    tally_file.add({"2026-11-21": Counter(accepted=5)})
+    store.add({"2026-11-21": Counter(accepted=5)})
     assert read() == {DAY: Counter(accepted=3), "2026-11-21": Counter(accepted=5)}
-    assert stat.S_IMODE((folder / "statistics.json").stat().st_mode) == 0o600
+    assert stat.S_IMODE((folder / "statistics.db").stat().st_mode) == 0o600
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert sorted(path.name for path in folder.iterdir()) == ["statistics.json", "statistics.lock"]
+    assert [path.name for path in folder.iterdir()] == ["statistics.db"]
 
 
 ADDING = """
 from collections import Counter
-from lsp_server.usage import store as tally_file
-tally_file.LOCK_SECONDS = 60
+from lsp_server.usage import store
+store.LOCK_SECONDS = 60
 for _ in range(50):
-    tally_file.add({"2026-11-20": Counter(accepted=1)})
+    store.add({"2026-11-20": Counter(accepted=1)})
 """
 
 
@@ -66,26 +64,30 @@ def test_several_servers_at_once_lose_nothing() -> None:
     assert read() == {DAY: Counter(accepted=200)}
 
 
+def written(*statements: str) -> bytes:
+    """A database of somebody else."""
+    database = sqlite3.connect(":memory:")
+    for statement in statements:
+        database.execute(statement)
+    database.commit()
+    return database.serialize()
+
+
 DAMAGED = [
-    b"",
-    b"{",
-    b"\xff\x00",
-    b"[]",
-    b"null",
-    b'{"format": 1}',
-    b'{"format": "one", "days": {}}',
-    b'{"format": 1, "days": []}',
-    b'{"format": 1, "days": {"2026-11-20": 5}}',
-    b'{"format": 1, "days": {"2026-11-20": {"accepted": "many"}}}',
-    b"[" * 100_000,
+    b"{" * 600,
+    b"\xff\x00" * 300,
     b" " * 5_000_000,
+    written(
+        "CREATE TABLE counts (day TEXT, name TEXT, number INTEGER, PRIMARY KEY (day, name))",
+        "INSERT INTO counts VALUES ('2026-11-20', 'rejected', 'many')",
+    ),
 ]
 
 
 @pytest.mark.parametrize("data", DAMAGED, ids=lambda data: data[:30].decode(errors="replace"))
 def test_a_damaged_file_is_moved_aside(folder: Path, data: bytes) -> None:
     add(accepted=1)
-    (folder / "statistics.json").write_bytes(data)
+    (folder / "statistics.db").write_bytes(data)
     warning = add(accepted=4)
     assert read() == {DAY: Counter(accepted=4)}
     (aside,) = folder.glob("*damaged*")
@@ -96,25 +98,25 @@ def test_a_damaged_file_is_moved_aside(folder: Path, data: bytes) -> None:
 
 def test_a_newer_format_is_left_alone(folder: Path) -> None:
     add(accepted=1)
-    (folder / "statistics.json").write_text('{"format": 2, "days": "all different"}')
+    newer = written("PRAGMA user_version = 2", "CREATE TABLE different (all_of_it)")
+    (folder / "statistics.db").write_bytes(newer)
     with pytest.raises(InputError, match="newer"):
         add(accepted=1)
-    assert "different" in (folder / "statistics.json").read_text()
+    assert (folder / "statistics.db").read_bytes() == newer
 
 
-def test_a_full_disk_costs_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     add(accepted=1)
 
-    def full(_descriptor: int) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
+    def full(*_arguments: object, **_options: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
 
     async def save_twice() -> None:
         counters = UsageCounters(lambda _sentence: None, lambda: date(2026, 11, 20))
         counters.count("accepted", 2)
         with monkeypatch.context() as patch:
-            patch.setattr(os, "fsync", full)
+            patch.setattr(sqlite3, "connect", full)
             await counters.save()
-        assert sorted(path.name for path in folder.iterdir()) == ["statistics.json", "statistics.lock"]
         counters.count("accepted")
         await counters.save()
         assert counters.pending == {}
@@ -138,15 +140,19 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_lock_that_is_never_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tally_file, "LOCK_SECONDS", 0.0)
-    with locked(tally_file.path(), 0.0), pytest.raises(TimeoutError, match="lock"):
+    add(accepted=1)
+    monkeypatch.setattr(store, "LOCK_SECONDS", 0.0)
+    other = sqlite3.connect(store.path(), isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(OSError, match="locked"):
         add(accepted=1)
+    other.close()
 
 
 def test_only_so_many_days_are_kept() -> None:
     days = {f"{year}-{month:02}-01": Counter(accepted=1) for year in range(1900, 2000) for month in range(1, 13)}
-    tally_file.add(days)
-    assert len(read()) == tally_file.DAYS_KEPT
+    store.add(days)
+    assert len(read()) == store.DAYS_KEPT
     assert max(read()) == "1999-12-01"
 
 
@@ -192,12 +198,6 @@ def test_percentiles(times: list[float], share: float, expected: float | None) -
     assert sum(number for _, _, number in histogram(counts)) == len(times)
 
 
-def test_merging() -> None:
-    days = {DAY: Counter(accepted=1)}
-    merge(days, {DAY: {"accepted": 2, "rejected": 1}, "2026-11-21": {"typed": 1}})
-    assert days == {DAY: Counter(accepted=3, rejected=1), "2026-11-21": Counter(typed=1)}
-
-
 async def test_a_server_counts_and_never_keeps_text() -> None:
     script = {"rules": [{"before": "x = ", "candidates": [f"{SECRET}()"]}]}
     async with editor(BARE, script, options={"budgetMs": 5000}) as made:
@@ -210,7 +210,7 @@ async def test_a_server_counts_and_never_keeps_text() -> None:
         counts = await made.leave()
         assert (counts["requests"], counts["answers"], counts["silence.excluded"]) == (3, 2, 1)
         assert (counts["shown"], counts["partial"], counts["charactersSaved"]) == (1, 1, len(SECRET))
-        assert SECRET not in (made.folder / "statistics.json").read_text()
+        assert SECRET.encode() not in (made.folder / "statistics.db").read_bytes()
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -230,8 +230,8 @@ def test_nothing_has_been_counted(capsys: pytest.CaptureFixture[str], folder: Pa
 def test_it_is_shown_and_forgotten(capsys: pytest.CaptureFixture[str]) -> None:
     names = {"silence.blank": 30, "silence.superseded": 10, "ms.75": 40, "ms.125": 10, "charactersSaved": 1234}
     names |= {"shownLate": 7, "acceptedLate": 3}
-    tally_file.add({DAY: Counter(requests=90, answers=50, shown=40, accepted=20, partial=4, rejected=16, **names)})
-    tally_file.add({"2026-11-21": Counter(requests=1, answers=1, shown=1, typed=1)})
+    store.add({DAY: Counter(requests=90, answers=50, shown=40, accepted=20, partial=4, rejected=16, **names)})
+    store.add({"2026-11-21": Counter(requests=1, answers=1, shown=1, typed=1)})
     out = printed(capsys)
     for expected in (
         "since 2026-11-20",
@@ -257,6 +257,6 @@ def test_it_is_shown_and_forgotten(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_damaged_file_is_told_of(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     add(accepted=1)
-    (folder / "statistics.json").write_text("{")
+    (folder / "statistics.db").write_bytes(b"{" * 600)
     assert main(["stats"]) == 0
     assert "damaged" in capsys.readouterr().err
