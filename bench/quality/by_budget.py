@@ -27,7 +27,6 @@ from bench.quality.reports.outcomes import ALL, Outcome, summarise
 from bench.quality.systems.product import PRODUCT, WARM_MS, EngineSystem, ObservedEngine, Question, Reply, copy, reply
 from bench.sources import read_packages
 from infill_engine.budget.deadline import Deadline
-from infill_engine.diagnostics.benchmark.left_to_right import LEFT_TO_RIGHT
 from infill_engine.diagnostics.benchmark.machine import describe_machine
 from infill_engine.engine.engine_loading import load_engine
 from infill_engine.engine.remote.address import Address, read_address
@@ -39,7 +38,7 @@ from infill_engine.sampling.trunk.tree_sampler import TreeSampler
 from infill_engine.settings import EngineSettings
 
 BUDGETS_MS = (100, 150, 250, 400, 600, 1000)
-LLAMA = "llama.cpp"
+LLAMA, LEFT_TO_RIGHT = "llama.cpp", "left to right"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from bench.runs.levels import drift, has_processor_time, pass_levels
 from bench.runs.students import difference
 from bench.similarity import edit_similarity
 from infill_engine.diagnostics.benchmark.figures import answers, any_is_right, first_is_right, is_in_time, paired
-from infill_engine.diagnostics.benchmark.left_to_right import LEFT_TO_RIGHT
 from infill_engine.diagnostics.benchmark.problems.problem_files import load_problems
 from infill_engine.diagnostics.benchmark.results import Record, Results
 from infill_engine.diagnostics.benchmark.statistics import SIGNIFICANT, Estimate, paired_difference
@@ -83,7 +82,7 @@ def _quality(before: Results, after: Results) -> Iterator[Difference]:
         model, way, setting = key
         other = of_after.get(key, [])
         pairs = len({line["problem"] for line in one} & {line["problem"] for line in other})
-        if not pairs or way == LEFT_TO_RIGHT:
+        if not pairs:
             continue
         for name, value in MEASURES.items():
             found = paired(one, other, value)

@@ -153,7 +153,7 @@ def _add_bench(bench: argparse.ArgumentParser) -> None:
         default="quick",
         help="at most 3 minutes on two cores, or all problems without a limit",
     )
-    add("--out", metavar="DIR", help="a new folder for results and report")
+    add("--out", metavar="DIR", help="a new folder for the results")
     add("--apply", action="store_true", help="write what is recommended to the settings file")
     add(
         "--model",

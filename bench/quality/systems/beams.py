@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 
+from bench.quality.systems.left_to_right import read_before_the_line, write_left_to_right
 from bench.quality.systems.product import Question, Reply, reply
 from infill_engine.budget.deadline import Clock, Deadline, FinishMargin, now
 from infill_engine.budget.work import Budget, Costs
-from infill_engine.diagnostics.benchmark.left_to_right import read_before_the_line, write_left_to_right
 from infill_engine.models.trunk.model import TrunkModel
 
 

@@ -2,9 +2,7 @@
 
 problems          holes with their original text, and the judge of other texts
 systems           the product as a system that answers problems
-left_to_right     its baseline: the same weights, decoded from left to right
 running           what is measured, and the measuring
 results           raw lines, written as soon as they were measured
 figures, verdict  the numbers, and what they recommend
-report            one page that shows them
 """

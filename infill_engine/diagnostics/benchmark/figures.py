@@ -7,10 +7,9 @@ so does one that comes more than GRACE_MS after its budget.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from infill_engine.diagnostics.benchmark.left_to_right import LEFT_TO_RIGHT
 from infill_engine.diagnostics.benchmark.results import Record, Results
 from infill_engine.diagnostics.benchmark.statistics import Estimate, mean, mean_of, median, paired_difference
-from infill_engine.diagnostics.benchmark.systems import SERVED, Setting
+from infill_engine.diagnostics.benchmark.systems import Setting
 
 Value = Callable[[Record], float]
 GRACE_MS = 20.0  # on the way back to the editor
@@ -28,21 +27,6 @@ class Quality:
     any: Estimate
     ms: float  # median
     inside: float  # share within the budget
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """The product against the same weights from left to right: differences are the product's minus the baseline's.
-
-    `ms_ratio` is the baseline's median time over the product's.
-    """
-
-    model: str
-    setting: Setting
-    problems: int
-    first: Estimate
-    any: Estimate
-    ms_ratio: float
 
 
 def typing_ms(results: Results) -> list[float]:
@@ -69,20 +53,6 @@ def quality(model: str, way: str, setting: Setting, lines: Sequence[Record]) -> 
     first, any_of_them = (mean_of([value(line) for line in lines]) for value in (first_is_right, any_is_right))
     ms = median([line["ms"] for line in lines])
     return Quality(model, way, setting, len(lines), first, any_of_them, ms, inside(lines, setting.budget_ms))
-
-
-def comparisons(results: Results) -> list[Comparison]:
-    """Return the product against the baseline, by model and setting, paired by problem."""
-    known = answers(results)
-    found = []
-    for (model, way, setting), served in known.items():
-        baseline = known.get((model, LEFT_TO_RIGHT, setting))
-        if way == SERVED and baseline:
-            first, any_of_them = (paired(baseline, served, value) for value in (first_is_right, any_is_right))
-            of_baseline, own = (median([line["ms"] for line in lines]) for lines in (baseline, served))
-            pairs = min(len(served), len(baseline))
-            found.append(Comparison(model, setting, pairs, first, any_of_them, of_baseline / max(0.01, own)))
-    return found
 
 
 def first_is_right(line: Record) -> float:

@@ -4,19 +4,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
-from infill_engine.diagnostics.benchmark.left_to_right import LeftToRight
 from infill_engine.diagnostics.benchmark.problems.judging import Judge
 from infill_engine.diagnostics.benchmark.problems.problem_files import Problem
 from infill_engine.diagnostics.benchmark.results import Results
 from infill_engine.diagnostics.benchmark.systems import Served, Setting, System
 from infill_engine.engine.engine import Engine
-from infill_engine.sampling.trunk.tree_sampler import TreeSampler
 
 USUAL = Setting(4, 150.0)
 SETTINGS = (USUAL, Setting(4, 300.0), Setting(1, 150.0), Setting(4, 80.0))
 AT_ONCE = 26  # problems in a unit
 SECONDS_AN_ANSWER = 0.25
-WAYS = 2  # of decoding, at most
 
 Load = Callable[[str], Engine]
 
@@ -92,7 +89,7 @@ def quality_units(run: Run, plan: Plan) -> list[Unit]:
         for setting in plan.settings
         for model in run.models
         for unit in parted(
-            f"quality {model} {setting}", problems, WAYS * SECONDS_AN_ANSWER, partial(_measure, run, model, setting)
+            f"quality {model} {setting}", problems, SECONDS_AN_ANSWER, partial(_measure, run, model, setting)
         )
     ]
 
@@ -109,11 +106,6 @@ def parted(
 
 
 def _measure(run: Run, model: str, setting: Setting, problems: tuple[Problem, ...]) -> None:
-    """Ask a model. Only the trunk can also be decoded from left to right; each way begins equally often."""
-    engine = run.engine(model)
-    is_trunk = isinstance(engine.proposer, TreeSampler)
-    systems: list[System] = [Served(engine), LeftToRight(engine)] if is_trunk else [Served(engine)]
+    system = Served(run.engine(model))
     for problem in problems:
-        for system in systems:
-            run.ask(model, system, problem, setting)
-        systems.reverse()
+        run.ask(model, system, problem, setting)

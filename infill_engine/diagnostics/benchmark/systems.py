@@ -32,7 +32,7 @@ class Answered:
 
 
 class System(Protocol):
-    """Anything that fills holes. `way` names how it decodes, such as `served` or `left to right`."""
+    """Anything that fills holes. `way` names how, such as `served` or `6 passes`."""
 
     @property
     def way(self) -> str: ...

@@ -9,10 +9,8 @@ better if its score is: half for being right first, half for being right among a
 from dataclasses import dataclass
 
 from infill_engine.diagnostics.benchmark.figures import (
-    Comparison,
     answers,
     any_is_right,
-    comparisons,
     first_is_right,
     inside,
     paired,
@@ -32,18 +30,13 @@ Choice = tuple[str, Setting]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A recommendation in the words of the settings, and two sentences about it."""
+    """A recommendation in the words of the settings, and a sentence that gives the reason."""
 
     model: str
     budget_ms: int
     candidates: int
-    sentences: tuple[str, str]
+    reason: str
     numbers: dict[str, float]
-
-    @property
-    def reason(self) -> str:
-        """Both sentences."""
-        return " ".join(self.sentences)
 
 
 def judge(results: Results) -> Verdict | None:
@@ -74,8 +67,8 @@ def judge(results: Results) -> Verdict | None:
     if gain is not None:
         numbers |= {"gain": round(gain.value, 4), "gain_low": round(gain.low, 4), "gain_high": round(gain.high, 4)}
         numbers |= {"gain_p": round(gain.p, 5)}
-    sentences = _recommendation(model, setting, numbers), _against_baseline(comparisons(results), model, setting)
-    return Verdict(model, int(setting.budget_ms), setting.candidates, sentences, numbers)
+    reason = _recommendation(model, setting, numbers)
+    return Verdict(model, int(setting.budget_ms), setting.candidates, reason, numbers)
 
 
 def score(line: Record) -> float:
@@ -113,18 +106,4 @@ def _recommendation(model: str, setting: Setting, numbers: dict[str, float]) -> 
         f"text is right for {numbers['right_first']:.0%} of {numbers['problems']} problems "
         f"({numbers['right_first_low']:.0%} to {numbers['right_first_high']:.0%}), one of all for "
         f"{numbers['right_among_all']:.0%}{typing}."
-    )
-
-
-def _against_baseline(known: list[Comparison], model: str, setting: Setting) -> str:
-    found = next((each for each in known if (each.model, each.setting) == (model, setting)), None)
-    if found is None:
-        return "The same weights were not measured from left to right."
-    points, low, high = (100 * value for value in (found.first.value, found.first.low, found.first.high))
-    ahead = "better" if points > 0 else "worse"
-    sure = f"significantly {ahead}" if found.first.is_significant else "neither significantly better nor worse"
-    return (
-        f"Against the same weights from left to right in {setting.budget_ms:.0f} ms, the product's first texts are "
-        f"{sure} ({points:+.0f} points, {low:+.0f} to {high:+.0f}, on {found.problems} problems), and left to right "
-        f"takes {found.ms_ratio:.2f} times as long."
     )

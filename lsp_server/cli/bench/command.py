@@ -123,36 +123,26 @@ def measure(results: "Results", units: "list[Unit]", most_seconds: float) -> boo
 
 
 def _conclude(results: "Results", options: argparse.Namespace, *, interrupted: bool) -> int:
-    """Judge, write the report, apply the verdict if asked to, and print all of it."""
-    from infill_engine.diagnostics.benchmark.report import not_measured, write_report
+    """Judge, apply the verdict if asked to, and print the report."""
     from infill_engine.diagnostics.benchmark.verdict import judge
+    from lsp_server.cli.bench.report import not_measured, print_report
 
     verdict = judge(results)
-    try:
-        page = write_report(results, verdict)
-    except OSError as error:
-        where = f"{results.path.parent} ({error.strerror}); the results are in {results.path}"
-        raise InputError(f"the report cannot be written to {where}") from error
     applied = _apply(verdict, results) if options.apply and verdict is not None and not interrupted else None
-    missing, doubtful = not_measured(results), [line["sentence"] for line in results.of("doubt")]
     if options.json:
         said = {
             "verdict": None if verdict is None else asdict(verdict),
-            "report": str(page),
             "results": str(results.path),
             "applied": None if applied is None else str(applied),
-            "not_measured": missing,
-            "doubts": doubtful,
+            "not_measured": not_measured(results),
+            "doubts": [line["sentence"] for line in results.of("doubt")],
         }
         print(json.dumps(said))
     else:
-        sentences = ["Too little was measured for a verdict."] if verdict is None else list(verdict.sentences)
-        sentences += [f"Doubtful: {sentence}" for sentence in doubtful]
-        sentences += [f"Not measured: {sentence}" for sentence in missing]
-        sentences.append(f"Report: {page}")
+        console = console_of(sys.stdout)
+        print_report(results, verdict, console)
         if applied is not None:
-            sentences.append(f"Written to {applied}. Restart the editor's server to use it.")
-        console_of(sys.stdout).print("\n".join(sentences), soft_wrap=True)
+            console.print(f"Written to {applied}. Restart the editor's server to use it.", soft_wrap=True)
     if interrupted:
         return INTERRUPTED
     return 0 if results.of("answer") or results.of("keystroke") else 1

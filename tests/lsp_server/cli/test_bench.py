@@ -69,13 +69,12 @@ def lines(results: Path) -> list[dict[str, object]]:
 
 def test_a_run_its_report_and_its_settings(measured: Measured) -> None:
     said = json.loads(measured.printed)
-    assert list(said) == ["verdict", "report", "results", "applied", "not_measured", "doubts"]
+    assert list(said) == ["verdict", "results", "applied", "not_measured", "doubts"]
     assert said["verdict"]["budget_ms"] == 150
-    assert "<table>" in (measured.folder / said["report"]).read_text(encoding="utf-8")
     settings = json.loads(Path(said["applied"]).read_text())
     assert (settings["budgetMs"], settings["candidates"]) == (150, 4)
     assert settings["model"].endswith("script.json")
-    assert settings["measured"]["reason"] == " ".join(said["verdict"]["sentences"])
+    assert settings["measured"]["reason"] == said["verdict"]["reason"]
     assert settings["measured"]["numbers"]["problems"] == 4
     checks = {check["name"]: check for check in json.loads(_doctor(measured.folder))["checks"]}
     assert checks["settings"]["status"] == "ok"
@@ -123,8 +122,7 @@ def test_typing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     strokes = [line for line in lines(tmp_path / "out" / "results.jsonl") if line["record"] == "keystroke"]
     assert len(strokes) > 20
     assert not all(line["typed_through"] for line in strokes)
-    report = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert "Latency while typing" in report
+    assert "latency while typing" in done.stdout
 
 
 def test_an_interrupted_run_reports_what_it_has(tmp_path: Path) -> None:
@@ -149,7 +147,7 @@ def test_an_interrupted_run_reports_what_it_has(tmp_path: Path) -> None:
     assert process.returncode == 130, err
     assert "the rest: the run was interrupted" in out
     assert any(line["record"] == "answer" for line in lines(results))
-    assert (tmp_path / "out" / "report.html").exists()
+    assert "right among all" in out
 
 
 @pytest.mark.parametrize(

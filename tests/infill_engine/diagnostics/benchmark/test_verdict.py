@@ -4,7 +4,6 @@ import pytest
 from made_results import add_answers, empty
 
 from infill_engine.diagnostics.benchmark.figures import qualities
-from infill_engine.diagnostics.benchmark.report import page
 from infill_engine.diagnostics.benchmark.results import Results
 from infill_engine.diagnostics.benchmark.verdict import Verdict, judge
 
@@ -56,28 +55,9 @@ def test_the_engines_own_choice_stays_unless_another_model_is_significantly_bett
     assert found.numbers["gain_p"] < 0.01
 
 
-@pytest.mark.parametrize(
-    ("product", "other", "said"),
-    [(GOOD, BAD, "significantly better"), (BAD, GOOD, "significantly worse"), (GOOD, GOOD, "neither")],
-)
-def test_the_second_sentence_is_about_the_same_weights(product: list[bool], other: list[bool], said: str) -> None:
-    results = empty()
-    add_answers(results, product)
-    add_answers(results, other, way="left to right", ms=120.0)
-    assert said in verdict(results).sentences[1]
-    assert "1.20 times as long" in verdict(results).sentences[1]
-
-
-def test_the_baseline_is_never_recommended() -> None:
-    results = empty()
-    add_answers(results, BAD)
-    add_answers(results, [True] * 60, way="left to right", budget_ms=300.0)
-    assert (verdict(results).budget_ms, verdict(results).numbers["problems"]) == (150, 60)
-
-
 def test_a_text_that_comes_too_late_is_none() -> None:
     results = empty()
-    add_answers(results, [True] * 60, ms=300.0, way="left to right")
+    add_answers(results, [True] * 60, ms=300.0, way="6 passes")
     add_answers(results, GOOD)
     late, served = sorted(qualities(results), key=lambda each: each.way)
     assert (late.first.value, late.inside) == (0, 0)
@@ -85,13 +65,4 @@ def test_a_text_that_comes_too_late_is_none() -> None:
 
 
 def test_too_little_for_a_verdict() -> None:
-    results = empty()
-    assert judge(results) is None
-    results.header |= {"began": "now", "device": "cpu", "precision": "auto", "python": "3", "packages": {}}
-    results.header |= {"network_cut": False}
-    results.header["machine"] |= {"memory_gb": 8.0}
-    results.missing("quality <b>", "there was no time")
-    written = page(results, None)
-    assert "Too little was measured" in written
-    assert "quality &lt;b&gt;: there was no time" in written
-    assert "could not cut them off from the network" in written
+    assert judge(empty()) is None

@@ -1,25 +1,12 @@
 """Left-to-right beam search by the trunk, with the same prompt and weights as the product and without retrieval."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
-from infill_engine.budget.deadline import Deadline, FinishMargin, now, since
-from infill_engine.budget.work import Budget, Costs, Phase, Work, finished
-from infill_engine.context.hole import hole_at
-from infill_engine.diagnostics.benchmark.problems.problem_files import Problem
-from infill_engine.diagnostics.benchmark.systems import Answered, Setting
-from infill_engine.engine.engine import Engine
+from infill_engine.budget.work import Budget, Phase, Work, finished
 from infill_engine.models.trunk.model import TrunkModel
-from infill_engine.ranking.cleanup import clean
 from infill_engine.sampling.trunk.middle import rules_for
 from infill_engine.sampling.trunk.token_tree import MOST_DEPTH, ROOT, TokenTree
 from infill_engine.sampling.trunk.tree_growth import learn_pass
-from infill_engine.sampling.trunk.tree_sampler import TreeSampler
 from infill_engine.text.lines import first_line
 from infill_engine.types import Hole, InfillRequest
-
-LEFT_TO_RIGHT = "left to right"
-MARGIN_MS = 9.0  # kept free for cleaning, as the product does
 
 
 def write_left_to_right(
@@ -62,30 +49,3 @@ def read_before_the_line(model: TrunkModel, request: InfillRequest) -> None:
     warm = finished(model.read(model.prompt(request.prefix[:line], request.suffix)))
     model.after(warm)
     model.forget_continuations()  # those that other systems have read would be free
-
-
-def distinct(texts: Sequence[tuple[str, float]], request: InfillRequest, hole: Hole) -> list[str]:
-    """Return the different texts after the product's cleaning, as many as are wanted."""
-    cleaned = (clean(text, request, hole) for text, _ in texts)
-    return list(dict.fromkeys(text for text in cleaned if text is not None))[: request.candidates]
-
-
-@dataclass(slots=True)
-class LeftToRight:
-    """The trunk's own left-to-right decoding: greedy for one candidate, else as many beams as candidates."""
-
-    engine: Engine
-    way: str = LEFT_TO_RIGHT
-
-    def answer(self, problem: Problem, setting: Setting) -> Answered:
-        """Return the finished texts of the beam. The prompt up to the cursor's line is read before the clock starts."""
-        sampler, request = self.engine.proposer, problem.request(setting.candidates)
-        assert isinstance(sampler, TreeSampler)
-        model = sampler.model
-        read_before_the_line(model, request)
-        own = Costs(Costs().phases | {Phase.PASS: sampler.costs.phases[Phase.PASS]})
-        began = now()
-        budget = Budget(Deadline.after_ms(setting.budget_ms), own, FinishMargin(MARGIN_MS))
-        hole = hole_at(request.prefix, request.suffix, request.language)
-        found = distinct(write_left_to_right(model, request, hole, setting.candidates, budget), request, hole)
-        return Answered(tuple(found), since(began))
