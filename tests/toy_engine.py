@@ -1,6 +1,6 @@
 """The engine of workers in tests: it answers with the text left of the cursor. Tests override what they need."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from infill_engine.budget.deadline import Deadline
 from infill_engine.settings import USUAL_WINDOW, EngineSettings, WindowSettings
@@ -26,6 +26,3 @@ class ToyEngine:
 
     def index_project(self, project_text: ProjectText) -> Iterator[None]:
         return iter(())
-
-    def probe(self) -> Callable[[], None] | None:
-        return None

@@ -9,6 +9,7 @@ from functools import partial
 
 from bench.runs.limited_passes import UNHURRIED_MS, LimitedPasses
 from bench.runs.one_thread import on_one_thread
+from bench.runs.passes import prepared
 from bench.runs.reference import Reference, spent
 from infill_engine.budget.deadline import now, since
 from infill_engine.diagnostics.benchmark.problems.problem_files import Problem
@@ -41,8 +42,8 @@ def _one_process(run: Run) -> None:
 def generations(engine: Engine, problems: Sequence[Problem], numbers: range) -> Iterator[Record]:
     """Yield what each answer cost in this process, with the small pass after it and the fixed calculation beside it."""
     system = LimitedPasses(engine, PASSES, drafts=False)
-    reference, small_pass = Reference(), engine.probe()
-    assert small_pass is not None
+    prepare, sizes = prepared(engine.proposer.model)  # type: ignore[attr-defined]
+    reference, small_pass = Reference(), prepare(sizes[0])
     for number in numbers:
         problem = problems[number % len(problems)]
         answered = system.answer(problem, SETTING)

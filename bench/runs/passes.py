@@ -24,7 +24,7 @@ LINES = 24  # above the canvas
 def measure_passes(model: TrunkModel | CanvasModel, seconds: float) -> Iterator[Record]:
     """Yield the time of each pass with that of the fixed calculation beside its turn, for so long, or FEWEST turns."""
     with on_one_thread():
-        prepare, sizes = _prepared(model)
+        prepare, sizes = prepared(model)
         for rows in sizes:
             prepare(rows)()  # the first one compiles
         reference, began = Reference(), now()
@@ -43,7 +43,7 @@ def measure_passes(model: TrunkModel | CanvasModel, seconds: float) -> Iterator[
                 }
 
 
-def _prepared(model: TrunkModel | CanvasModel) -> tuple[Callable[[int], Callable[[], object]], tuple[int, ...]]:
+def prepared(model: TrunkModel | CanvasModel) -> tuple[Callable[[int], Callable[[], object]], tuple[int, ...]]:
     """Return what prepares a pass over so many rows, and the sizes to measure."""
     if isinstance(model, TrunkModel):
         run_pass = model.separate_pass()

@@ -8,7 +8,7 @@ hole and drafts ──▶ proposals of a model here or elsewhere ──▶ clean
 If memory runs out or a precision overflows, the model gives up something, and at last retrieved texts serve alone.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -153,10 +153,6 @@ class Engine:
     def index_project(self, project_text: ProjectText) -> Iterator[None]:
         """Index the text around a document, for requests that name it; yields about every 2 ms."""
         return self.proposer.index(project_text)
-
-    def probe(self) -> Callable[[], None] | None:
-        """Return a function that runs a small fixed pass and changes nothing; None if nothing is computed here."""
-        return self.proposer.probe()
 
     def warm_up(self) -> None:
         """Answer a few requests that nobody has made: libraries initialise, and the cost of a step becomes known.

@@ -3,8 +3,7 @@
     {"rules": [{"before": "x = ", "candidates": ["alpha(1)", "beta(2)"]}], "steps": 1, "step_ms": 0, "load_ms": 0}
 
 The first rule whose `before` ends the prefix applies; an empty `before` always does. Each of its candidates is proposed
-as a length, and then revealed from left to right in `steps` denoising steps of `step_ms` each. With `busy_ms` a step
-also computes for so long, and ten times as long once `slower_after` steps have run.
+as a length, and then revealed from left to right in `steps` denoising steps of `step_ms` each.
 """
 
 import json
@@ -27,7 +26,6 @@ from infill_engine.types import HoleKind
 MASK, EOS = 256, 257  # bytes are their own tokens
 VOCABULARY = 258
 SURE, UNSURE = 12.0, 6.0  # logits of a slot to commit now, and of one that has to wait
-SLOWER = 10
 LATER = 0.001  # subtracted per slot to the right, so that rounding cannot change the order of equal slots
 
 
@@ -39,8 +37,6 @@ class Script:
     steps: int = 1
     step_ms: float = 0.0
     load_ms: float = 0.0
-    busy_ms: float = 0.0  # of the processor's time
-    slower_after: int | None = None
     crash_after: str | None = None  # the process exits if the prefix of a request ends with this
 
 
@@ -82,7 +78,6 @@ class ScriptedModel:
         self.script = script
         self.vocabulary = ByteVocabulary()
         self.info = ModelInfo("scripted", VOCABULARY, MASK, EOS, max_slots=512, branches=False)
-        self._steps = 0
         time.sleep(script.load_ms / 1000)
 
     @classmethod
@@ -114,7 +109,6 @@ class ScriptedModel:
 
     def denoise(self, context: Context, canvas: Canvas, wanted: Ints) -> Tensor:
         time.sleep(self.script.step_ms / 1000)
-        self._compute()
         logits = torch.zeros(len(wanted), VOCABULARY)
         for number, position in enumerate(wanted.tolist()):
             row, index = int(canvas.row[position]), int(canvas.index[position])
@@ -124,14 +118,6 @@ class ScriptedModel:
             sure = index < decided + -(-length // self.script.steps)
             logits[number, text[index] if index < len(text) else EOS] = (SURE if sure else UNSURE) - LATER * index
         return logits
-
-    def _compute(self) -> None:
-        """Use the processor for as long as the script says."""
-        slower = self.script.slower_after is not None and self._steps >= self.script.slower_after
-        until = time.thread_time() + self.script.busy_ms * (SLOWER if slower else 1) / 1000
-        self._steps += 1
-        while time.thread_time() < until:
-            pass
 
     def _with_lengths(self, texts: Sequence[str]) -> dict[int, bytes]:
         """Return each text under its own canvas length, so that a row's length identifies its text."""

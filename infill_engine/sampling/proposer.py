@@ -1,7 +1,7 @@
 """The interface of everything that proposes texts: models, and retrieval alone. Does not import torch."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from infill_engine.budget.work import Costs, Job
@@ -59,10 +59,6 @@ class Proposer(ABC):
     def index(self, project_text: ProjectText) -> Iterator[None]:  # noqa: ARG002
         """Index the text around a document, for requests that name it; yields about every 2 ms."""
         return iter(())
-
-    def probe(self) -> Callable[[], None] | None:
-        """Return a function that runs a small fixed pass and changes nothing; None if nothing is computed here."""
-        return None
 
     def warm_up(self) -> Iterator[Rehearsal]:
         """Measure what passes cost, and yield requests to be answered before the first one of a user."""

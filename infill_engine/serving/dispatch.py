@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING
 
 from infill_engine.budget.deadline import Clock, Deadline, now
 from infill_engine.models.runtime.allocator import release_freed
-from infill_engine.serving.duty_cycle import DutyCycle
-from infill_engine.serving.health.health import Health, probe
+from infill_engine.serving.duty_cycle import DutyCycle, Shares
 from infill_engine.serving.interface import Load, describe, ready_status
 from infill_engine.serving.preview import previewing
 from infill_engine.serving.protocol import (
@@ -39,9 +38,8 @@ from infill_engine.serving.protocol import (
     State,
     Status,
 )
-from infill_engine.serving.queues import CheckHealth, ContinueSearch, Queues, Task, was_stopped
+from infill_engine.serving.queues import ContinueSearch, Queues, Task, was_stopped
 from infill_engine.serving.searching import continue_search, search_after
-from infill_engine.serving.shares import Shares
 from infill_engine.types import Answer, Reason
 
 if TYPE_CHECKING:
@@ -63,7 +61,6 @@ class Dispatch:
     load: Load
     send: Callable[[Message, Task | None], None]
     clock: Clock = now
-    health: Health | None = None
     status: Status = field(default_factory=lambda: Status(State.LOADING))  # of the engine; set before it is sent
     _queues: Queues = field(init=False)
     _last_read: Task | None = None  # the last work that read a context
@@ -71,7 +68,7 @@ class Dispatch:
     _changed: threading.Condition = field(default_factory=threading.Condition)
 
     def __post_init__(self) -> None:
-        self._queues = Queues(DutyCycle(self.clock), Shares(self.clock), self.health)
+        self._queues = Queues(DutyCycle(self.clock), Shares(self.clock))
 
     def receive(self, message: Message, client: int = 0) -> None:
         """Queue a message from a client. Clients choose their numbers of requests and names of documents themselves."""
@@ -159,8 +156,6 @@ class Dispatch:
         """Announce which model is ready, if that changed: when memory runs out, the engine switches models."""
         ready = ready_status(engine)
         if ready != self.status:
-            if self.health is not None:
-                self.health.start_over()
             self._tell(ready)
 
     def _tell(self, status: Status) -> None:
@@ -192,9 +187,6 @@ class Dispatch:
                     self.send(late, task)
             case IndexProject():
                 self._index(engine, task, message)
-            case CheckHealth():
-                with self._queues.duty_cycle.spending():
-                    probe(engine, self._queues.health, lambda: task.withdrawn)
 
     def _infill(self, engine: "Engine", task: Task, message: Infill) -> None:
         deadline = Deadline(message.expires_at, self.clock, lambda: task.withdrawn or task.interrupted)

@@ -1,4 +1,4 @@
-"""How much of the time may be spent on work that nobody has asked for."""
+"""How much of the time may be spent on work that nobody has asked for, and how the clients share the rest."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +9,7 @@ import psutil
 from infill_engine.budget.deadline import Clock, now
 
 SHARE, PERIOD_SECONDS = 0.25, 10.0
+HALF_LIFE_SECONDS = 10.0
 
 
 @dataclass(slots=True)
@@ -48,6 +49,27 @@ class DutyCycle:
             yield
         finally:
             self.spend(self.clock() - began)
+
+
+@dataclass(slots=True)
+class Shares:
+    """Seconds that clients have used; they count half as much every `HALF_LIFE_SECONDS`."""
+
+    clock: Clock = now
+    _used: dict[int, tuple[float, float]] = field(default_factory=dict)  # seconds, at a time
+
+    def used(self, client: int) -> float:
+        """Return seconds that still count."""
+        seconds, since = self._used.get(client, (0.0, 0.0))
+        return float(seconds * 0.5 ** ((self.clock() - since) / HALF_LIFE_SECONDS)) if seconds else 0.0
+
+    def charge(self, client: int, seconds: float) -> None:
+        """Record that work for a client took so long."""
+        self._used[client] = (self.used(client) + seconds, self.clock())
+
+    def forget(self, client: int) -> None:
+        """The client has left."""
+        self._used.pop(client, None)
 
 
 def on_battery() -> bool:

@@ -13,8 +13,7 @@ import threading
 from pathlib import Path
 
 from infill_engine.models.runtime.allocator import release_freed
-from infill_engine.serving.health.event_log import EventLog, Log, silent
-from infill_engine.serving.health.health import Health, HealthSettings
+from infill_engine.serving.event_log import EventLog, Log, silent
 from infill_engine.serving.interface import Load
 from infill_engine.serving.protocol import (
     PROTOCOL,
@@ -39,14 +38,7 @@ MOST_QUEUED_BYTES = 16 * 1024 * 1024
 FIRST_SECONDS = 10.0  # for the client that started the engine to join
 
 
-def serve_socket(
-    load: Load,
-    path: Path,
-    idle_seconds: float,
-    *,
-    health: HealthSettings | None = None,
-    log_folder: Path | None = None,
-) -> None:
+def serve_socket(load: Load, path: Path, idle_seconds: float, *, log_folder: Path | None = None) -> None:
     """Serve the engine that `load` returns, then exit the process.
 
     The caller has made sure that nothing else listens at `path`. Clients that are told of the exit start another
@@ -59,15 +51,11 @@ def serve_socket(
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(str(path))
     listener.listen(MOST_CLIENTS)
-    engine = SharedEngine(load, health=Health(health or HealthSettings(), log=log), log=log)
+    engine = SharedEngine(load, log=log)
     threading.Thread(target=engine.dispatch.run, name="compute", daemon=True).start()
     made = _socket_id(path)
     threading.Thread(target=_accept, args=(listener, engine), name="accept", daemon=True).start()
     while not engine.stopping.wait(LOOK_SECONDS):
-        if reason := engine.health.reason():
-            say(f"infill engine: is replaced: {reason}")
-            log("replaced", reason=reason)
-            break
         if not engine.clients and engine.clock() - engine.left_at >= _patience(engine, path, made, idle_seconds):
             break
     if _socket_id(path) == made:

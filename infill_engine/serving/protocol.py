@@ -24,9 +24,10 @@ from infill_engine.errors import WorkerError
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import Answer, Eagerness, InfillRequest, Level, ProjectText, Source
 
-PROTOCOL = 12  # of a shared engine and its clients; part of the name of its socket
+PROTOCOL = 13  # of a shared engine and its clients; part of the name of its socket
 MAX_FRAME_BYTES = 8 * 1024 * 1024
 MOST_CANDIDATES, MOST_HOLES, MOST_DRAFTS, MOST_EDITS = 64, 1024, 1024, 64  # of one request
+LATENCY_BOUNDS_MS = (1, 2, 5, 10, 20, 50, 100, 150, 200, 300, 500, 1000)  # of `Measured`; one more bucket has none
 _LENGTH = struct.Struct(">I")
 
 Number = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
@@ -126,10 +127,8 @@ class Measured(_Message, frozen=True, tag="measured"):
 
     Unless the model is loaded, `model` is empty and `state` says why. `clients` leaves out the one that asks. `waiting`
     counts requests without an answer. `latency_ms` are the 50th, 90th and 99th percentile of the last requests.
-    `latency_counts` is a histogram of all with the bounds of `latency.BOUNDS_MS`, `latency_sum_ms` their sum.
-    `probe_ms` is what the last probe cost in processor time and by the clock, `drift` its ratio to the first one; zeros
-    if there was none. `memory_at_first` is the memory at the first probe. `asked` counts the requests that somebody
-    asked for. `speculative` counts those among them that had been sent beforehand.
+    `latency_counts` is a histogram of all with the bounds of `LATENCY_BOUNDS_MS`, `latency_sum_ms` their sum. `asked`
+    counts the requests that somebody asked for. `speculative` counts those among them that had been sent beforehand.
     """
 
     pid: Number
@@ -146,9 +145,6 @@ class Measured(_Message, frozen=True, tag="measured"):
     latency_ms: tuple[float, float, float]
     latency_counts: tuple[Number, ...]
     latency_sum_ms: float
-    probe_ms: tuple[float, float] = (0.0, 0.0)
-    drift: float = 0.0
-    memory_at_first: Number = 0
     asked: Number = 0
     speculative: Number = 0
 

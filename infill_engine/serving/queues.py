@@ -6,17 +6,14 @@ prefetching  contexts to be read before a request names them
 searching    the search that goes on after an answer, as far as the duty cycle allows, or until it is too late to show
              what it finds
 indexing     texts of projects to be indexed, a piece at a time
-probing      a probe of the process's health, after a quiet moment
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from infill_engine.serving.duty_cycle import DutyCycle
-from infill_engine.serving.health.health import Health
+from infill_engine.serving.duty_cycle import DutyCycle, Shares
 from infill_engine.serving.protocol import Answered, IndexProject, Infill, Message, Prefetch
-from infill_engine.serving.shares import Shares
 from infill_engine.types import Reason
 
 IDLE_SECONDS = 0.5  # between two looks at the duty cycle
@@ -43,11 +40,6 @@ class ContinueSearch:
         return self.infill.document
 
 
-@dataclass(frozen=True, slots=True)
-class CheckHealth:
-    """Probe the process: see `health`."""
-
-
 Document = tuple[int, str]  # a client and the name that it gave the document
 
 
@@ -60,7 +52,7 @@ class Task:
     is `interrupted`. `pieces` is the rest of an indexing that has begun.
     """
 
-    message: Infill | Prefetch | ContinueSearch | IndexProject | CheckHealth
+    message: Infill | Prefetch | ContinueSearch | IndexProject
     client: int = 0
     arrived: float = 0.0
     withdrawn: bool = False
@@ -71,7 +63,7 @@ class Task:
     @property
     def document(self) -> Document | None:
         """The client's document that the work is for; None if it is for none."""
-        return None if isinstance(self.message, IndexProject | CheckHealth) else (self.client, self.message.document)
+        return None if isinstance(self.message, IndexProject) else (self.client, self.message.document)
 
     @property
     def in_background(self) -> bool:
@@ -87,7 +79,7 @@ class Task:
         """Return whether this ends for a newer infill. Other documents' infills and indexing do not."""
         if isinstance(self.message, Infill):
             return self.document == newer.document and not newer.in_background
-        return isinstance(self.message, Prefetch | ContinueSearch | CheckHealth)
+        return isinstance(self.message, Prefetch | ContinueSearch)
 
     def ends_for_text(self, document: Document) -> bool:
         """Return whether this ends for newer text of a document: what reads its older text, and any search."""
@@ -108,7 +100,6 @@ class Queues:
 
     duty_cycle: DutyCycle
     shares: Shares = field(default_factory=Shares)
-    health: Health | None = None  # nothing is probed without it
     waiting: dict[Document, Task] = field(default_factory=dict)  # in the order of arrival
     background: list[Task] = field(default_factory=list)
     prefetching: dict[Document, Task] = field(default_factory=dict)
@@ -119,25 +110,14 @@ class Queues:
     def next(self) -> Task | None:
         """Return the most urgent work that may run now, which runs then; None if there is none."""
         self.running = self._next()
-        if self.health is None:
-            return self.running
-        if self.running is not None:
-            self.health.worked()
-            return self.running
-        wait = self.health.seconds_to_probe()
-        if wait is not None and wait <= 0 and self.duty_cycle.left_seconds() > 0:
-            self.running = Task(CheckHealth())
         return self.running
 
     def patience(self) -> float | None:
         """Return how long to wait for a message when nothing may run now; None without limit.
 
-        A search and a probe may have to wait for the duty cycle.
+        A search may have to wait for the duty cycle.
         """
-        if self.searching is not None:
-            return IDLE_SECONDS
-        wait = self.health.seconds_to_probe() if self.health is not None else None
-        return IDLE_SECONDS if wait is not None and wait <= 0 else wait
+        return IDLE_SECONDS if self.searching is not None else None
 
     def _next(self) -> Task | None:
         for tasks in (self.waiting.values(), self.background, self.prefetching.values()):

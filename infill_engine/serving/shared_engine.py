@@ -6,6 +6,8 @@ Invariants: a client gets answers to its own requests only; every request of a c
 import itertools
 import os
 import threading
+from bisect import bisect_left
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -13,11 +15,10 @@ import psutil
 
 from infill_engine.budget.deadline import Clock, now
 from infill_engine.serving.dispatch import Dispatch
-from infill_engine.serving.health.event_log import Log, silent
-from infill_engine.serving.health.health import Health
-from infill_engine.serving.health.latency import Latencies
+from infill_engine.serving.event_log import Log, silent
 from infill_engine.serving.interface import Load
 from infill_engine.serving.protocol import (
+    LATENCY_BOUNDS_MS,
     Answered,
     Failure,
     Infill,
@@ -34,6 +35,28 @@ from infill_engine.serving.runtime_files import package_version
 from infill_engine.types import OVERTAKEN
 
 Send = Callable[[Message], None]
+LAST = 1024  # answers that the percentiles are of
+
+
+@dataclass
+class Latencies:
+    """How long requests took, in milliseconds: percentiles of the last ones, a histogram of all."""
+
+    counts: list[int] = field(default_factory=lambda: [0] * (len(LATENCY_BOUNDS_MS) + 1))  # one for each bucket
+    sum_ms: float = 0.0
+    _last: "deque[float]" = field(default_factory=lambda: deque(maxlen=LAST))
+
+    def add(self, ms: float) -> None:
+        """Count a request that took so long."""
+        self.counts[bisect_left(LATENCY_BOUNDS_MS, ms)] += 1
+        self.sum_ms += ms
+        self._last.append(ms)
+
+    def percentiles(self) -> tuple[float, float, float]:
+        """Return the 50th, 90th and 99th percentile of the last requests; zeros if there are none."""
+        ordered = sorted(self._last) or [0.0]
+        middle, ninety, most = (round(ordered[int(share * len(ordered))], 2) for share in (0.5, 0.9, 0.99))
+        return middle, ninety, most
 
 
 @dataclass
@@ -42,7 +65,6 @@ class SharedEngine:
 
     load: Load
     clock: Clock = now
-    health: Health = field(default_factory=Health)
     stopping: threading.Event = field(default_factory=threading.Event)
     log: Log = silent
     dispatch: Dispatch = field(init=False)
@@ -59,7 +81,7 @@ class SharedEngine:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        self.dispatch = Dispatch(self.load, self._send, self.clock, self.health)
+        self.dispatch = Dispatch(self.load, self._send, self.clock)
         self._began = self.left_at = self.clock()
 
     @property
@@ -110,7 +132,7 @@ class SharedEngine:
         """Return what `infill-ls engine status` shows. One of the clients is the one that asks."""
         waiting = self.dispatch.unanswered()
         with self._lock:
-            status, first, last = self.dispatch.status, self.health.first, self.health.last
+            status = self.dispatch.status
             return Measured(
                 pid=os.getpid(),
                 version=package_version(),
@@ -126,9 +148,6 @@ class SharedEngine:
                 latency_ms=self._latencies.percentiles(),
                 latency_counts=tuple(self._latencies.counts),
                 latency_sum_ms=round(self._latencies.sum_ms, 2),
-                probe_ms=(round(last.cpu_ms, 2), round(last.wall_ms, 2)) if last is not None else (0.0, 0.0),
-                drift=round(self.health.drift, 2),
-                memory_at_first=first.memory_bytes if first is not None else 0,
                 asked=self._requests,
                 speculative=self._speculative,
             )

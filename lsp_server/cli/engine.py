@@ -16,8 +16,7 @@ import psutil
 from msgspec import structs
 from rich.table import Table
 
-from infill_engine.serving.health.latency import BOUNDS_MS
-from infill_engine.serving.protocol import Measure, Measured, Shutdown, decode, encode
+from infill_engine.serving.protocol import LATENCY_BOUNDS_MS, Measure, Measured, Shutdown, decode, encode
 from infill_engine.serving.runtime_files import is_safe, runtime_folder, supported
 from lsp_server.cli.engine_metrics import prometheus_text
 from lsp_server.cli.terminal import bars_of, console_of
@@ -109,31 +108,17 @@ def _lines(path: Path, seen: Measured | None) -> list[str]:
     return [
         f"engine {seen.pid}: {seen.model or 'no model'} on {seen.device or 'no device'}, {seen.state}",
         f"  clients  {seen.clients}",
-        f"  memory   {seen.memory_bytes / 1e6:.0f} MB{_grown(seen)}",
+        f"  memory   {seen.memory_bytes / 1e6:.0f} MB",
         f"  running  {seen.seconds:.0f} s, version {seen.version}",
         f"  waiting  {seen.waiting}",
         f"  asked    {seen.asked}{ahead}",
         f"  answers  {seen.answers}, {cached}",
         f"  latency  {middle:.0f} ms median, {ninety:.0f} ms p90, {most:.0f} ms p99",
-        f"  probe    {_probe(seen)}",
         f"  socket   {path}",
     ]
 
 
-def _grown(seen: Measured) -> str:
-    return f", {seen.memory_at_first / 1e6:.0f} MB when it was new" if seen.memory_at_first else ""
-
-
-def _probe(seen: Measured) -> str:
-    if not seen.drift:
-        return "none yet"
-    cpu_ms, wall_ms = seen.probe_ms
-    return (
-        f"{cpu_ms:.1f} ms of the processor, {wall_ms:.1f} ms by the clock; {seen.drift:.2f} times as much as at first"
-    )
-
-
 def _histogram(counts: Sequence[int]) -> Table:
     """Return how many answers took how long."""
-    bounds = [*(f"≤ {bound} ms" for bound in BOUNDS_MS), f"> {BOUNDS_MS[-1]} ms"]
+    bounds = [*(f"≤ {bound} ms" for bound in LATENCY_BOUNDS_MS), f"> {LATENCY_BOUNDS_MS[-1]} ms"]
     return bars_of([(bound, count, "blue", "") for bound, count in zip(bounds, counts, strict=True) if count])

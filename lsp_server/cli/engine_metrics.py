@@ -8,8 +8,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from infill_engine.errors import InputError
-from infill_engine.serving.health.latency import BOUNDS_MS
-from infill_engine.serving.protocol import Measured
+from infill_engine.serving.protocol import LATENCY_BOUNDS_MS, Measured
 
 if TYPE_CHECKING:
     from prometheus_client import Metric
@@ -42,10 +41,6 @@ class _Engines:
             "clients": (gauge, "Clients that use the engine.", lambda each: each.clients),
             "memory_bytes": (gauge, "Resident memory.", lambda each: each.memory_bytes),
             "waiting": (gauge, "Requests without an answer.", lambda each: each.waiting),
-            "initial_memory_bytes": (gauge, "Resident memory at the first probe.", lambda each: each.memory_at_first),
-            "probe_cpu_seconds": (gauge, "CPU time of a small fixed pass.", lambda each: each.probe_ms[0] / 1000),
-            "probe_seconds": (gauge, "Elapsed time of a small fixed pass.", lambda each: each.probe_ms[1] / 1000),
-            "probe_drift_ratio": (gauge, "CPU time of the last probe to the first.", lambda each: each.drift),
             "uptime_seconds": (gauge, "Time since the engine started.", lambda each: each.seconds),
             "answers": (counter, "Answered requests.", lambda each: each.answers),
             "requests": (counter, "Requests that somebody waited for.", lambda each: each.asked),
@@ -70,5 +65,5 @@ def _labels(engine: Measured) -> list[str]:
 
 
 def _buckets(counts: Iterable[int]) -> Iterator[tuple[str, float]]:
-    bounds = [str(bound / 1000) for bound in BOUNDS_MS]
+    bounds = [str(bound / 1000) for bound in LATENCY_BOUNDS_MS]
     yield from zip([*bounds, "+Inf"], map(float, accumulate(counts)), strict=True)

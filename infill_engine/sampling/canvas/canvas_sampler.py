@@ -3,16 +3,12 @@
 encode both sides ──▶ propose lengths ──▶ plan the canvas ──▶ denoise ──▶ read the texts
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
-
-import numpy as np
 
 from infill_engine.budget.deadline import Deadline, now, since
-from infill_engine.budget.work import AskLimit, Costs, Job, OutOfTime, Phase, finished
+from infill_engine.budget.work import AskLimit, Costs, Job, OutOfTime, Phase
 from infill_engine.models.base import CanvasModel, Context
-from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.sampling.canvas.constraints import constraints_for
 from infill_engine.sampling.canvas.denoise import Row, Step, Task, denoise
 from infill_engine.sampling.canvas.plan import affordable, canvas_of, plan_rows
@@ -23,8 +19,6 @@ from infill_engine.settings import SamplerSettings
 from infill_engine.types import Draft, Hole, InfillRequest, Proposal
 
 WARM_UP_ROUNDS, WARM_UP_MS = 2, 5_000.0
-PROBED_SLOTS = 16
-BEFORE, AFTER = "total = 0\nfor value in values:\n    ", "\nprint(total)\n"  # around the canvas of a probe
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +52,6 @@ class CanvasSampler(Proposer):
         self.costs = Costs()
         self._settings = settings
         self._limits = list(MEMORY_LIMITS)  # the first one applies
-        self._probed: Context | None = None  # read once, because reading is cached
 
     @property
     def can(self) -> Capabilities:
@@ -85,11 +78,6 @@ class CanvasSampler(Proposer):
         """Encode a request's two sides, so that a later request nearby finds them cached."""
         yield from self._encode(request)
 
-    def probe(self) -> Callable[[], None]:
-        """See `Proposer`."""
-        self._probed = self._probed or finished(self.model.encode(BEFORE, AFTER))
-        return partial(self._probe, self._probed)
-
     def warm_up(self) -> Iterator[Rehearsal]:
         """See `Proposer`. Libraries initialise in the first request; the second one is measured, part by part."""
         for number in range(WARM_UP_ROUNDS):
@@ -108,11 +96,6 @@ class CanvasSampler(Proposer):
     def least_ms(self) -> float:
         """See `Proposer`."""
         return self.costs.best_ms(Phase.PASS, 1)
-
-    def _probe(self, context: Context) -> None:
-        slots = min(PROBED_SLOTS, self.model.info.max_slots)
-        canvas = lay_out([slots], self.model.info.mask_id)
-        self.model.denoise(context, canvas, np.arange(slots)).numpy(force=True)
 
     def _encode(self, request: InfillRequest) -> Job[tuple[Context, str]]:
         """Return the encoded context, with the prefix cut before the cursor's word, and the beginning of that word."""

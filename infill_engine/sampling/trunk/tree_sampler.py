@@ -35,7 +35,6 @@ HURRIED_MS = 100.0  # time limit for the part that the first pass of a request r
 USUAL_ROWS = 8  # of a pass that must still fit after counting
 SEARCHES = 1  # such passes that must still fit after reading a prompt; the last part is read by a search
 LEAST_ROWS = 4  # of a pass that is of any use
-PROBED_ROWS = 16
 REHEARSAL_MS = 150.0
 MOST_MEMORY_FAULTS = 2  # after which the model is given up
 
@@ -134,10 +133,6 @@ class TreeSampler(Proposer):
     def best_pass_ms(self, rows: int) -> float:
         """Return the milliseconds of a pass over `rows` tokens on an idle machine."""
         return self.costs.best_ms(Phase.PASS, self.model.size_of(rows))
-
-    def probe(self) -> Callable[[], None]:
-        """See `Proposer`."""
-        return partial(self.model.separate_pass(), PROBED_ROWS)
 
     def warm_up(self) -> Iterator[Rehearsal]:
         """See `Proposer`."""

@@ -54,4 +54,3 @@ def test_retrieved_texts_serve_without_it(error: Exception, said: str, monkeypat
     nothing = engine.answer(InfillRequest("x = ", "\n"), SOON)
     assert (nothing.candidates, nothing.reason, nothing.user_message) == ((), Reason.BLANK, "")
     assert not list(engine.continue_search(InfillRequest("x = ", "\n"), SOON))
-    assert engine.probe() is None

@@ -68,9 +68,6 @@ class HeldEngine:
             self._hold("search", request, deadline)
             yield Answer((Candidate(text, 0.9),))
 
-    def probe(self) -> None:
-        return None
-
     def index_project(self, project_text: ProjectText) -> Iterator[None]:
         """As many pieces as the text has characters; a fault at an exclamation mark."""
         for character in project_text.text:

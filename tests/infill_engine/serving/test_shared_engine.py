@@ -7,9 +7,9 @@ import pytest
 from held_engine import WAIT, HeldEngine
 
 from infill_engine.serving import dispatch
-from infill_engine.serving.health.latency import BOUNDS_MS
-from infill_engine.serving.health.probe import Probe
+from infill_engine.serving.duty_cycle import HALF_LIFE_SECONDS, Shares
 from infill_engine.serving.protocol import (
+    LATENCY_BOUNDS_MS,
     Alive,
     Answered,
     Cancel,
@@ -25,7 +25,6 @@ from infill_engine.serving.protocol import (
     Status,
 )
 from infill_engine.serving.shared_engine import SharedEngine
-from infill_engine.serving.shares import HALF_LIFE_SECONDS, Shares
 from infill_engine.types import Answer, Candidate, InfillRequest, ProjectText, Reason
 
 FAR = 1000.0
@@ -132,13 +131,8 @@ def test_what_is_measured(shared: Shared) -> None:
         pass
     assert (measured.clients, measured.answers, measured.waiting) == (0, 1, 0)
     assert measured.latency_ms == (250.0, 250.0, 250.0)
-    assert measured.latency_counts[BOUNDS_MS.index(300)] == sum(measured.latency_counts) == 1
+    assert measured.latency_counts[LATENCY_BOUNDS_MS.index(300)] == sum(measured.latency_counts) == 1
     assert measured.latency_sum_ms == 250.0
-    assert (measured.drift, measured.memory_at_first) == (0.0, 0)
-    shared.server.health.observe(Probe(10.0, 20.0, 7))
-    shared.server.health.observe(Probe(15.0, 80.0, 9))
-    measured = shared.server.measured()
-    assert (measured.probe_ms, measured.drift, measured.memory_at_first) == ((15.0, 80.0), 1.5, 7)
 
 
 def test_shares_decay() -> None:

@@ -58,12 +58,11 @@ async def test_two_windows_and_their_engine(tmp_path: Path) -> None:
         assert seen["memory_bytes"] > 0
         said = engine("status")[1]
         assert "clients  2" in said
-        assert "probe    none yet" in said or "times as much as at first" in said
         assert "% computed before" in said
         assert "█" in said
         samples = {sample.name: sample for sample in parsed(engine("metrics")[1])}
         assert samples["infill_engine_clients"].value == 2
-        assert {"infill_engine_probe_drift_ratio", "infill_engine_requests_ahead_total"} <= set(samples)
+        assert "infill_engine_requests_ahead_total" in samples
         assert samples["infill_engine_latency_seconds_count"].value == samples["infill_engine_answers_total"].value
         assert samples["infill_engine_answers_total"].labels["pid"] == str(seen["pid"])
         del one.statuses[:], other.statuses[:]

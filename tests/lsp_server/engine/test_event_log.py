@@ -13,7 +13,7 @@ from processes import has_ended
 from sharing import WAIT, ready, until
 
 from infill_engine.budget.deadline import now
-from infill_engine.serving.health.event_log import EventLog
+from infill_engine.serving.event_log import EventLog
 from infill_engine.types import Draft, InfillRequest, ProjectText
 from lsp_server.engine.client import EngineClient
 from lsp_server.settings.schema import EngineChoice
