@@ -50,7 +50,7 @@ class State(StrEnum):
 class Infill(_Message, frozen=True, tag="infill"):
     """Fill this hole. A newer one for the same document replaces it.
 
-    One in the `background` gives way to all others: it waits while they run, and starts again after it was
+    One in the `background` has lower priority than all others: it waits while they run, and starts again after it was
     interrupted. It replaces none, and none replaces it. A `speculative` one has not been asked for yet: see `Promote`.
     Its client is sent `Late` answers if it wants them `late`.
     """

@@ -1,7 +1,7 @@
 """The work that waits for the compute slot: the one table of requests, in the order of urgency.
 
 waiting      infills, one for each document
-background   infills that give way to those
+background   infills with lower priority
 prefetching  contexts to be read before a request names them
 searching    the search that goes on after an answer, as far as the duty cycle allows, or until it is too late to show
              what it finds
@@ -67,7 +67,7 @@ class Task:
 
     @property
     def in_background(self) -> bool:
-        """Whether this is an infill that gives way to all others."""
+        """Whether this is an infill with lower priority than all others."""
         return isinstance(self.message, Infill) and self.message.background
 
     @property
@@ -151,7 +151,7 @@ class Queues:
         _put(self.indexing, name, task, MOST_INDEXED)
 
     def infill(self, task: Task) -> Task | None:
-        """Queue an infill. Return the one that it replaces or that is one too many, if any."""
+        """Queue an infill. Return the one that it replaces or that exceeds the limit, if any."""
         if task.in_background:
             self.background.append(task)
             return self.background.pop(0) if len(self.background) > MOST_BACKGROUND else None

@@ -2,7 +2,7 @@
 
 serve_http  serving over HTTP; serving an editor needs no module here
 complete    candidates for one place in a file
-why         what would appear there unasked, and which step removed which text
+why         what would appear there unasked, and which step removed each other text
 bench       measures this machine; chooses model, keystroke budget and number of candidates
 doctor      what works on this machine, and how to fix what does not
 demo        a hole filled step by step
@@ -48,7 +48,7 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     )
     _add_engine(complete)
 
-    why = _add_command(commands, "why", "what would appear at a place unasked, and which step removed which text")
+    why = _add_command(commands, "why", "what would appear at a place unasked, and which step removed each other text")
     _add_place(why)
     why.add_argument(
         "--eagerness",
@@ -98,7 +98,7 @@ def add_http(serving: argparse.ArgumentParser) -> None:
     )
     add("--host", default="127.0.0.1", metavar="ADDRESS", help="the address to listen at (%(default)s)")
     add("--port", type=_whole(0, 65_535), default=8012, help="the port; 0 for any (%(default)s)")
-    add("--api-key-file", type=Path, metavar="FILE", help="keys that may be used, one a line")
+    add("--api-key-file", type=Path, metavar="FILE", help="file of accepted keys, one per line")
     add("--tls-certificate", type=Path, metavar="FILE", help="encrypt, with this certificate (PEM)")
     add("--tls-key", type=Path, metavar="FILE", help="the certificate's private key (PEM)")
     add("--plain-http", action="store_true", help="allow other machines to connect without encryption")

@@ -24,11 +24,11 @@ _WHY = {
     Reason.ONE_KEY: "the best proposal was a single character",
     Reason.DEADLINE: "the time ran out",
     Reason.CANCELLED: "the editor withdrew the request",
-    Reason.SUPERSEDED: "typing went on",
+    Reason.SUPERSEDED: "you kept typing",
     Reason.DELETION: "text had just been deleted",
     Reason.UNDO: "an edit had just been undone",
     Reason.DISMISSED: "it was dismissed or typed past there before",
-    Reason.DISABLED: "switched off",
+    Reason.DISABLED: "turned off",
     Reason.EXCLUDED: "the file is excluded",
     Reason.UNSUPPORTED: "not a text document",
     Reason.LOADING: "the model was being loaded",
@@ -76,7 +76,7 @@ def show(days: Days, console: Console) -> None:
     """Print all counts for a human reader."""
     counts = total(days)
     if not counts[REQUESTS]:
-        console.print("Nothing has been counted yet: an editor has to ask first.")
+        console.print("Nothing has been counted yet. Counting starts with the first request from an editor.")
         console.print(f"The counts will be kept in {store.path()}.", soft_wrap=True)
         return
     _show_outcomes(console, days, counts)

@@ -1,4 +1,4 @@
-"""`infill-ls why FILE:LINE:COL`: what would appear there unasked, and which step removed which other text."""
+"""`infill-ls why FILE:LINE:COL`: what would appear there unasked, and which step removed each other text."""
 
 import argparse
 import json
@@ -19,23 +19,23 @@ MEANINGS = {
     SHOWN: "appears",
     BESIDE: "is offered beside it",
     HIDDEN_WITH_BEST: "is hidden with the best one",
-    "undecodable": "is no text",
-    "blank": "is blank once it is cleaned",
-    "comment_mark": "ends in a comment mark",
+    "undecodable": "has unreadable characters",
+    "blank": "is blank after cleaning",
+    "comment_mark": "ends in an empty comment",
     "block_end": "leaves a bracket open",
     "scripts": "mixes scripts in a word",
     "cut_words": "cuts a word",
     "secret_values": "guesses a secret",
-    "conversions": "converts what is converted",
+    "conversions": "repeats a conversion",
     "repetition": "repeats one piece",
     "neighbours": "equals the line above or below",
     "least_broken": "breaks the syntax",
-    "sure_or_sound": "leaves a fault and is unsure",
-    "filled": "is a block without its body",
+    "sure_or_sound": "has a fault and low confidence",
+    "filled": "opens a block without a body",
     "different": "repeats the idea of a better one",
     "near_the_best": "is far behind the best",
-    "first_few": "is one too many",
-    Reason.LOW_CONFIDENCE.value: "is not sure enough",
+    "first_few": "exceeds the number asked for",
+    Reason.LOW_CONFIDENCE.value: "has too little confidence",
     Reason.ONE_KEY.value: "is a single character",
 }
 

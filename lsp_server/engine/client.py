@@ -123,7 +123,7 @@ class EngineClient:
                 self._withdraw(pending, Reason.CANCELLED)
 
     async def ask_in_background(self, document: str, request: InfillRequest, due: float) -> Answer:
-        """Return the answer to a request that gives way to those of `ask`, in time for a reply by `due`."""
+        """Return the answer to a request with lower priority than those of `ask`, in time for a reply by `due`."""
         pending = self._request(document, request, due, background=True)
         if pending is None:
             return self._no_answer()

@@ -80,10 +80,10 @@ def _read_keys(path: Path) -> tuple[bytes, ...]:
             raise InputError(f"{path} can be read by other users; run: chmod 600 {path}")
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as fault:
-        raise InputError(f"{path} cannot be read; give a text file with one key a line") from fault
+        raise InputError(f"{path} cannot be read; give a text file with one key per line") from fault
     keys = [line.split()[-1] for line in lines if line.strip() and not line.lstrip().startswith("#")]
     if not keys or min(map(len, keys)) < LEAST_KEY_CHARS:
-        raise InputError(f"{path} must have one key a line, each of at least {LEAST_KEY_CHARS} characters")
+        raise InputError(f"{path} must have one key per line, each of at least {LEAST_KEY_CHARS} characters")
     return tuple(map(_digest, keys))
 
 

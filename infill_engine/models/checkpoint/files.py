@@ -73,7 +73,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise ModelDamagedError(f"{path} cannot be read ({error}); {REMEDY}") from error
     if not isinstance(config, dict) or not isinstance(config.get("model_type"), str):
-        raise ModelDamagedError(f"{path} names no model type; {REMEDY}")
+        raise ModelDamagedError(f"{path} has no model type; {REMEDY}")
     return config
 
 

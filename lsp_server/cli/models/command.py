@@ -48,7 +48,7 @@ def _list(options: argparse.Namespace) -> int:
         console.print(Text(known.name, "bold").append(f"  {known.sight}", "default"), soft_wrap=True)
         for published in known.examples:
             console.print(f"  {published.name}: {_facts(published)}", soft_wrap=True)
-    console.print(f"Memory is that of the weights, by arithmetic. Scores: {BENCHMARK}.", soft_wrap=True)
+    console.print(f"Memory is calculated from the size of the weights. Scores: {BENCHMARK}.", soft_wrap=True)
     here.tell(found, console)
     return 0
 

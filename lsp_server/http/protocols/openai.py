@@ -62,7 +62,7 @@ class CompletionResponse(msgspec.Struct, kw_only=True, omit_defaults=True):
 def question(asked: CompletionRequest) -> Question:
     """Return the question. Raises InputError for several prompts."""
     if isinstance(asked.prompt, list) and len(asked.prompt) != 1:
-        raise InputError("prompt must be one text; send a request for each prompt")
+        raise InputError("prompt must be a single text; send a request for each prompt")
     found = read_prompt(asked.prompt if isinstance(asked.prompt, str) else asked.prompt[0])
     if found.region is not None:
         return found

@@ -47,7 +47,7 @@ def test_bodies(server: Server) -> None:
         "/v1/completions",
         b'{"prompt": ["a", "b"]}',
         400,
-        "prompt must be one text; send a request for each prompt",
+        "prompt must be a single text; send a request for each prompt",
     )
     check(
         server,

@@ -92,7 +92,7 @@ def _entries(path: Path) -> list[_Entry]:
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}); give a TOML file with problems") from error
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is no file of problems: {error}") from error
+        raise InputError(f"{path} is not a file of problems: {error}") from error
 
 
 def _problem(entry: _Entry, where: str) -> Problem:

@@ -149,7 +149,7 @@ class GgufFile(NamedWeights):
             weights, bytes_ = GGML_QUANT_SIZES[GGMLQuantizationType(tensor.kind)]
             end = tensor.start + int(np.prod(tensor.shape)) // weights * bytes_
             if tensor.shape[-1] % weights:
-                raise ModelDamagedError(f"{self.path}: {name} has the odd shape {tensor.shape}; {REMEDY}")
+                raise ModelDamagedError(f"{self.path}: {name} has the unexpected shape {tensor.shape}; {REMEDY}")
             if end > size:
                 raise ModelDamagedError(f"{self.path} is cut short: {name} ends at byte {end:,} of {size:,}; {REMEDY}")
 

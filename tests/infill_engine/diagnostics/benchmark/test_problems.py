@@ -48,7 +48,7 @@ def test_other_right_texts() -> None:
     ("text", "said"),
     [
         (f"{ENTRY}{ENTRY}", r"problem\[1\]: the id 'a' is used twice"),
-        (f"{ENTRY}what is this", "no file of problems: .*line 5"),
+        (f"{ENTRY}what is this", "not a file of problems: .*line 5"),
         (ENTRY.replace("⟦1⟧", "1"), r"problem\[0\]: mark exactly one hole"),
         (ENTRY.replace('"line"', '"poem"'), r"'poem'.*problem\[0\].kind"),
         (ENTRY.replace('id = "a"\n', ""), r"missing required field `id`.*problem\[0\]"),

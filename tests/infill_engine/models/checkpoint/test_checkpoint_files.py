@@ -82,7 +82,7 @@ DAMAGE: list[tuple[str, Callable[[Path], object], str]] = [
     ("no tokenizer", lambda folder: (folder / "tokenizer.json").unlink(), "not a tokenizer"),
     ("unknown type", lambda f: _edit(f, model_type="mamba", auto_map=None), "mamba.*knows only Dream"),
     ("unknown type with code", lambda f: _edit(f, model_type="x"), r"code of its own \(modeling_dream.py\)"),
-    ("no object", lambda folder: (folder / "config.json").write_text("[]"), "names no model type"),
+    ("no object", lambda folder: (folder / "config.json").write_text("[]"), "has no model type"),
 ]
 
 

@@ -110,7 +110,7 @@ def test_a_model_is_looked_at_without_fetching_it(fetch: Fetch, hub: Hub) -> Non
     assert isinstance(shapes, dict)
     assert shapes["model.norm.weight"] == [found["config"]["hidden_size"]]  # type: ignore[index]
     assert any(request.startswith("RANGE model.safetensors") for request in hub.requests)
-    assert "names no model type" in str(fetch("some/large", hub_programs.peek)["error"])
+    assert "has no model type" in str(fetch("some/large", hub_programs.peek)["error"])
     assert "without safetensors" in str(fetch("some/pickled", hub_programs.peek)["error"])
     assert "cannot be reached" in str(fetch(NAME, hub_programs.peek, HF_ENDPOINT="http://127.0.0.1:9")["error"])
 

@@ -6,7 +6,7 @@ import torch
 
 from infill_engine.budget.work import finished
 from infill_engine.models.base import Ints
-from infill_engine.models.published.kinds.prompts import PromptReader
+from infill_engine.models.published.kinds.prompts import KEPT_PROMPTS, PromptReader
 from infill_engine.models.stock.decoder import LayerMemory, Remembered
 
 
@@ -37,19 +37,18 @@ def test_only_what_no_prompt_has_is_read(text: str, block: int, expected: int) -
 
 
 def test_a_prompt_replaces_the_one_it_continues() -> None:
-    reader = PromptReader(read, kept=2)
+    reader = PromptReader(read)
     check(reader, "other file", 10)
     check(reader, "abcd", 4)
-    for length in range(5, 9):
-        check(reader, "abcdefghi"[:length], 1)
+    for length in range(5, 12):
+        check(reader, "abcdefghijkl"[:length], 1)
     check(reader, "other", 0)
 
 
-@pytest.mark.parametrize("kept", [1, 2])
-def test_no_more_prompts_are_kept_than_wanted(kept: int) -> None:
-    reader = PromptReader(read, kept=kept)
-    for text in ("first", "second", "third"):
+def test_no_more_prompts_are_kept_than_wanted() -> None:
+    reader = PromptReader(read)
+    for text in ("first", "second", "third", "12345", "67890"):
         check(reader, text, len(text))
-    assert len(reader._prompts) == kept
+    assert len(reader._prompts) == KEPT_PROMPTS
     check(reader, "third", 0)
     check(reader, "first", 5)
