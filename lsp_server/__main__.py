@@ -27,7 +27,7 @@ def serve(options: argparse.Namespace) -> int:
 
 def _serve_editor() -> NoReturn:
     gc.disable()
-    from infill_engine.stderr import exit_now
+    from infill_engine.process import exit_now
     from lsp_server.protocol.fast_import import import_protocol_types
 
     import_protocol_types()

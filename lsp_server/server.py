@@ -14,8 +14,8 @@ from lsprotocol import types
 from pygls.io_ import StdoutWriter, run_async
 from pygls.lsp.server import LanguageServer
 
+from infill_engine.process import write_no_core_files
 from infill_engine.serving.runtime_files import package_version
-from lsp_server.core_files import write_no_core_files
 from lsp_server.engine.link import Command, worker_command
 from lsp_server.features import (
     code_action,

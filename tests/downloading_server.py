@@ -48,7 +48,7 @@ def _serve_engine(options: argparse.Namespace) -> None:
 
 
 def _serve_editor(command: tuple[str, ...]) -> None:
-    from infill_engine.stderr import exit_now
+    from infill_engine.process import exit_now
     from lsp_server import server
     from lsp_server.features import download as download_command
 

@@ -6,7 +6,7 @@ soak/text   request   {uri} -> {digest} of the document's text; null if it is no
 from hashlib import blake2b
 from typing import Any
 
-from infill_engine.stderr import exit_now
+from infill_engine.process import exit_now
 from lsp_server import server
 from lsp_server.engine.link import Command, worker_command
 from lsp_server.session import Session

@@ -23,17 +23,15 @@ from infill_engine.engine.draft_answers import calibration_of_retrieval
 from infill_engine.errors import InputError
 from infill_engine.models.base import NoNumbersError
 from infill_engine.models.registry import RETRIEVAL
+from infill_engine.models.runtime.allocator import give_back, is_out_of_memory
 from infill_engine.models.runtime.devices import finish
-from infill_engine.models.runtime.out_of_memory import give_back, is_out_of_memory
 from infill_engine.ranking.alternatives import alternatives
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.ranking.rank import rank
 from infill_engine.ranking.rewrites import rewrites
 from infill_engine.ranking.syntax_check import prepare
-from infill_engine.sampling.first_hole import first_hole, in_all_holes
-from infill_engine.sampling.proposals import Proposals, unscored_drafts
-from infill_engine.sampling.proposer import Proposer
-from infill_engine.sampling.retrieval import Retrieval
+from infill_engine.sampling.proposals import Proposals, first_hole, in_all_holes, unscored_drafts
+from infill_engine.sampling.proposer import Proposer, Retrieval
 from infill_engine.settings import EngineSettings, WindowSettings
 from infill_engine.types import (
     Answer,

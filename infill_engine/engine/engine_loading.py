@@ -1,17 +1,18 @@
-"""Loads a model by name and warms it up."""
+"""Loads a model by name with its calibration, and warms it up."""
 
 from collections.abc import Callable
 
-from infill_engine.engine.calibrations import calibration_of
 from infill_engine.engine.draft_answers import calibration_of_retrieval
 from infill_engine.engine.engine import Engine
 from infill_engine.errors import ModelError, ModelNotFoundError
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.model_loading import load_model
-from infill_engine.models.registry import DEFAULT, RETRIEVAL, TRUNK
+from infill_engine.models.registry import DEFAULT, RETRIEVAL, TRUNK, folder_of, trained_folder
+from infill_engine.models.trunk.files.folder import TRUNK_FOLDER
 from infill_engine.models.trunk.model import TrunkModel
-from infill_engine.sampling.proposer import Proposer
-from infill_engine.sampling.retrieval import Retrieval
+from infill_engine.models.trunk.sources import source_of
+from infill_engine.ranking.calibration import Calibration
+from infill_engine.sampling.proposer import Proposer, Retrieval
 from infill_engine.sampling.trunk.tree_sampler import TreeSampler
 from infill_engine.settings import EngineSettings
 
@@ -72,3 +73,20 @@ def _load_default(_name: str, device: str, settings: EngineSettings, report: Pro
     engine = Engine(Retrieval(why), RETRIEVAL, calibration_of_retrieval(), settings)
     engine.tell(user_message)
     return engine
+
+
+CALIBRATION = "calibration.json"
+
+
+def calibration_of(name: str) -> Calibration:
+    """Return the calibration fitted for this model, from its calibration.json; the built-in one without such a file.
+
+    Models of the trunk's architecture without a file of their own have the trunk's.
+    """
+    folder = folder_of(name)
+    if folder is None or not folder.exists():
+        return Calibration()
+    path = trained_folder(folder) / CALIBRATION
+    if not path.is_file() and (folder.is_file() or source_of(folder, folder) is not None):  # a file is a GGUF file
+        path = TRUNK_FOLDER / CALIBRATION
+    return Calibration.from_json(path.read_text()) if path.is_file() else Calibration()

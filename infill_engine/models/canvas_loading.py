@@ -11,7 +11,7 @@ from infill_engine.models.base import CanvasModel
 from infill_engine.models.checkpoint import hub
 from infill_engine.models.checkpoint.files import Checkpoint, read_config, require_no_code
 from infill_engine.models.checkpoint.folder import verify
-from infill_engine.models.published import a2d, blockwise, dream, fim, llada, llama
+from infill_engine.models.published import fim, masked
 from infill_engine.models.registry import folder_of
 from infill_engine.models.runtime.devices import device_for
 from infill_engine.models.runtime.precision import dtype_of
@@ -24,15 +24,15 @@ Load = Callable[[Opened], CanvasModel]
 
 # By the model_type of config.json. The function checks anything else that tells two families apart, such as a token.
 FAMILIES: dict[str, Load] = {
-    "Dream": dream.load,
-    "dream": dream.load,
-    "a2d-qwen2": a2d.load,
-    "a2d-qwen3": a2d.load,
-    "a2d-llama": a2d.load,
-    "llada": llada.load,
-    "qwen2": dream.load_open_dcoder,
+    "Dream": masked.load_dream,
+    "dream": masked.load_dream,
+    "a2d-qwen2": masked.load_a2d,
+    "a2d-qwen3": masked.load_a2d,
+    "a2d-llama": masked.load_a2d,
+    "llada": masked.load_llada,
+    "qwen2": masked.load_open_dcoder,
     "starcoder2": fim.load,
-    "llama": llama.load,
+    "llama": fim.load_llama,
     "gemma": fim.load,
 }
 
@@ -70,8 +70,8 @@ def load_shapes(checkpoint: Checkpoint) -> CanvasModel:
 
 def require_known(config: Mapping[str, Any], folder: Path) -> None:
     """Raise ModelDamagedError for a model type without an adapter here."""
-    if config["model_type"] in blockwise.MODEL_TYPES:
-        raise blockwise.refusal(folder)
+    if config["model_type"] in masked.REFUSED:
+        raise masked.refusal(folder)
     if config["model_type"] not in FAMILIES:
         require_no_code(config, folder)
         raise ModelDamagedError(

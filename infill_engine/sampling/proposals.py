@@ -1,9 +1,9 @@
-"""What a sampler returns: the texts it proposes for a hole. Does not import torch."""
+"""What a sampler returns: the texts it proposes for a hole, or for the first of several. Does not import torch."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from infill_engine.types import Draft, Proposal, Source
+from infill_engine.types import Draft, InfillRequest, Proposal, Source
 
 UNSCORED_LOGPROB = -1.5  # assumed for each retrieved token that no model has scored
 
@@ -31,3 +31,20 @@ def unscored(draft: Draft) -> Proposal:
 def unscored_drafts(drafts: Sequence[Draft]) -> list[Proposal] | None:
     """Return retrieved drafts that no model has scored; None if there are none."""
     return [unscored(draft) for draft in drafts] or None
+
+
+def first_hole(request: InfillRequest) -> InfillRequest | None:
+    """Return a request for the first hole alone; None if several texts have to be found. The others keep their text."""
+    if request.free_holes > 1 or not request.replaced:
+        return None
+    after = "".join(gap.known + text for gap, text in zip(request.gaps, request.replaced[1:], strict=True))
+    return replace(request, suffix=after + request.suffix, gaps=(), replaced=request.replaced[:1])
+
+
+def in_all_holes(found: Proposals, request: InfillRequest) -> Proposals:
+    """Return proposals for the first hole, extended to all holes of `request`."""
+    if found.proposals is None:
+        return found
+    fills = [(one.text,) * (1 + len(request.gaps)) for one in found.proposals]
+    pairs = zip(found.proposals, fills, strict=True)
+    return replace(found, proposals=[replace(one, text=request.middle(texts), fills=texts) for one, texts in pairs])

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import BinaryIO
 
 from infill_engine.engine.remote.address import KEY_VARIABLE, is_remote
+from infill_engine.process import exit_now
 from infill_engine.serving.dispatch import Dispatch
-from infill_engine.serving.interface import Load
 from infill_engine.serving.protocol import Message, decode, encode, read_frame
 from infill_engine.serving.queues import Task
-from infill_engine.serving.starting import load_local, load_remote
+from infill_engine.serving.starting import Load, load_local, load_remote
 from infill_engine.settings import EngineSettings, ModelSettings
-from infill_engine.stderr import exit_now
 
 IDLE_SECONDS = 600.0  # an engine without clients exits after that
 GRACE_SECONDS = 0.5  # for the compute thread to notice that the pipe is closed

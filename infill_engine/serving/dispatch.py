@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 from infill_engine.budget.deadline import Clock, Deadline, now
 from infill_engine.models.runtime.allocator import release_freed
 from infill_engine.serving.duty_cycle import DutyCycle, Shares
-from infill_engine.serving.interface import Load, describe, ready_status
 from infill_engine.serving.preview import previewing
 from infill_engine.serving.protocol import (
     Alive,
@@ -40,6 +39,7 @@ from infill_engine.serving.protocol import (
 )
 from infill_engine.serving.queues import ContinueSearch, Queues, Task, was_stopped
 from infill_engine.serving.searching import continue_search, search_after
+from infill_engine.serving.starting import Load, describe, ready_status
 from infill_engine.types import Answer, Reason
 
 if TYPE_CHECKING:

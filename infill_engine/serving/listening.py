@@ -7,14 +7,13 @@ once `MOST_QUEUED_BYTES` wait for it, so no thread of the engine ever waits for 
 import contextlib
 import os
 import queue
-import resource
 import socket
 import threading
 from pathlib import Path
 
 from infill_engine.models.runtime.allocator import release_freed
+from infill_engine.process import exit_now, say, write_no_core_files
 from infill_engine.serving.event_log import EventLog, Log, silent
-from infill_engine.serving.interface import Load
 from infill_engine.serving.protocol import (
     PROTOCOL,
     Hello,
@@ -28,7 +27,7 @@ from infill_engine.serving.protocol import (
 )
 from infill_engine.serving.runtime_files import package_version, peer_pid
 from infill_engine.serving.shared_engine import SharedEngine
-from infill_engine.stderr import exit_now, say
+from infill_engine.serving.starting import Load
 
 MOST_CLIENTS = 64
 HELLO_SECONDS = 5.0  # for the first message of a client
@@ -44,7 +43,7 @@ def serve_socket(load: Load, path: Path, idle_seconds: float, *, log_folder: Pat
     The caller has made sure that nothing else listens at `path`. Clients that are told of the exit start another
     engine. Exits with `exit_now`, for the reasons that `__main__.serve` gives.
     """
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would contain the user's text
+    write_no_core_files()
     log = _open_log(log_folder, path)
     log("started", version=package_version())
     os.umask(0o177)

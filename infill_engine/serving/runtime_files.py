@@ -6,15 +6,18 @@
 `NAME` is a hash of the versions and of the engine's settings, so engines that differ in either do not meet.
 """
 
+import contextlib
 import os
 import socket
 import stat
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from importlib import metadata
 from pathlib import Path
+
+from filelock import FileLock
 
 from infill_engine.errors import InfillError
 from infill_engine.serving.protocol import PROTOCOL
@@ -88,3 +91,11 @@ def peer_pid(connection: socket.socket) -> int | None:
     if user != os.getuid():
         raise PermissionError("the socket belongs to a process of another user")
     return pid
+
+
+@contextlib.contextmanager
+def locked(file: Path, seconds: float) -> Iterator[Path]:
+    """Hold the lock next to `file`. Raises TimeoutError, an OSError, if another process holds it for `seconds`."""
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with FileLock(file.with_suffix(".lock"), seconds, mode=0o600, poll_interval=0.02):
+        yield file

@@ -16,7 +16,6 @@ import psutil
 from infill_engine.budget.deadline import Clock, now
 from infill_engine.serving.dispatch import Dispatch
 from infill_engine.serving.event_log import Log, silent
-from infill_engine.serving.interface import Load
 from infill_engine.serving.protocol import (
     LATENCY_BOUNDS_MS,
     Answered,
@@ -32,6 +31,7 @@ from infill_engine.serving.protocol import (
 )
 from infill_engine.serving.queues import Task
 from infill_engine.serving.runtime_files import package_version
+from infill_engine.serving.starting import Load
 from infill_engine.types import OVERTAKEN
 
 Send = Callable[[Message], None]

@@ -1,16 +1,22 @@
-"""Loads the engine for a model's name: in the worker, and in the command line's own process."""
+"""Loads the engine for a model's name, in the worker and in the command line's own process, and describes its state."""
 
 import os
+import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from infill_engine.engine.remote.address import KEY_VARIABLE, read_address
+from infill_engine.errors import InfillError
 from infill_engine.models.runtime.allocator import recycle_freed
 from infill_engine.models.runtime.devices import physical_cores, wanted_threads
+from infill_engine.process import say
+from infill_engine.serving.protocol import State, Status
 from infill_engine.settings import EngineSettings
 
 if TYPE_CHECKING:
     from infill_engine.engine.engine import Engine
+
+Load = Callable[[Callable[[str, float], None]], "Engine"]
 
 
 def load_local(
@@ -56,3 +62,18 @@ def set_threads() -> None:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     # Compiled matrix kernels are cached by shape, 1,000 of them by default: far more than typing needs.
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "96")
+
+
+def ready_status(engine: "Engine") -> Status:
+    """Return what the clients are told of a loaded engine."""
+    about = (engine.name, engine.device, engine.window, dict(engine.levels), engine.settings.budget_ms)
+    return Status(State.READY, engine.profile, 1.0, *about)
+
+
+def describe(fault: Exception) -> str:
+    """Put a fault into words for the user. Quote only our own errors: any other text may contain the user's code."""
+    if isinstance(fault, InfillError):
+        return str(fault)
+    frames = "".join(traceback.format_tb(fault.__traceback__)).rstrip()
+    say(f"infill worker: {type(fault).__name__}\n{frames}")
+    return f"The engine met an unexpected {type(fault).__name__}; the worker's log shows where."

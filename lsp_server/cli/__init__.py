@@ -24,7 +24,7 @@ from pathlib import Path
 
 from infill_engine.errors import InfillError
 from infill_engine.types import Eagerness
-from lsp_server.cli.escapes import visible_lines
+from lsp_server.cli.terminal import visible_lines
 from lsp_server.settings.schema import LEAST_BUDGET_MS, MOST_BUDGET_MS, MOST_CANDIDATES, Precision, ServerSettings
 
 Subparsers = argparse._SubParsersAction  # argparse has no public name for this type

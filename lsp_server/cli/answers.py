@@ -7,9 +7,8 @@ from rich.text import Text
 from infill_engine.text.lines import first_line, last_line, split
 from infill_engine.types import Candidate, Reason
 from lsp_server.cli.asking import Asked
-from lsp_server.cli.escapes import visible
 from lsp_server.cli.place import NamedPlace, Opened
-from lsp_server.cli.terminal import console_of
+from lsp_server.cli.terminal import console_of, visible
 
 LEFT_CHARS = 60  # the most text to show before the cursor
 RIGHT_CHARS = 30

@@ -1,4 +1,4 @@
-"""Consoles for human readers."""
+"""Output for human readers. Untrusted text is safe to print."""
 
 import contextlib
 import os
@@ -43,3 +43,22 @@ def bars_of(rows: Sequence[tuple[str, int, str, str]], most: int = 0) -> Table:
     for name, number, colour, remark in rows:
         table.add_row(name, f"{number:,}", Bar(most, 0, number, width=BAR_CHARS, color=colour), remark)
     return table
+
+
+def visible(text: str) -> str:
+    """Return `text` with invisible and control characters written as escapes. A tab becomes four spaces."""
+    if text.isprintable():
+        return text
+    return "".join(
+        character if character.isprintable() else "    " if character == "\t" else _escape(character)
+        for character in text
+    )
+
+
+def visible_lines(text: str) -> str:
+    """Like `visible`, but keeps line breaks."""
+    return "\n".join(map(visible, text.split("\n")))
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")

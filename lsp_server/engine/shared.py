@@ -13,11 +13,11 @@ from pathlib import Path
 
 from infill_engine.errors import WorkerError
 from infill_engine.models.checkpoint.user_data import state_folder
-from infill_engine.serving.file_lock import locked
 from infill_engine.serving.protocol import MAX_FRAME_BYTES, PROTOCOL, Hello, Welcome, decode, encode
 from infill_engine.serving.runtime_files import (
     LOCK_SECONDS,
     is_safe,
+    locked,
     package_version,
     peer_pid,
     runtime_folder,

@@ -13,8 +13,8 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from infill_engine.budget.deadline import now
+from infill_engine.process import without_text
 from infill_engine.serving.protocol import State
-from infill_engine.stderr import without_text
 from lsp_server.documents.snapshots import Snapshot, text_between
 from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.session import Session

@@ -12,8 +12,8 @@ from lsprotocol import types
 
 from infill_engine.budget.deadline import now
 from infill_engine.edits.types import NoEditReason
+from infill_engine.process import without_text
 from infill_engine.serving.duty_cycle import on_battery
-from infill_engine.stderr import without_text
 from infill_engine.types import Answer, Diagnostic
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.protocol.messages import (

@@ -21,8 +21,8 @@ from starlette.types import Lifespan
 
 from infill_engine.budget.deadline import now
 from infill_engine.errors import InfillError
+from infill_engine.process import without_text
 from infill_engine.serving.protocol import Status
-from infill_engine.stderr import without_text
 from lsp_server.http.access import Access
 from lsp_server.http.description import openapi
 from lsp_server.http.metrics import Metrics

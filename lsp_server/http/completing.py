@@ -12,9 +12,9 @@ from cachetools import LRUCache, TTLCache
 from infill_engine.budget.deadline import now
 from infill_engine.context.drafts.renamed_match import outline_of_other
 from infill_engine.context.project_text import joined
+from infill_engine.process import say
 from infill_engine.serving.protocol import State, Status
 from infill_engine.settings import WindowSettings
-from infill_engine.stderr import say
 from infill_engine.text.languages import language_of, related
 from infill_engine.types import Answer, InfillRequest, ProjectText, Reason
 from lsp_server.documents.snapshots import Documents, Snapshot, split_lines

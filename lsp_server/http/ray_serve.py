@@ -26,11 +26,10 @@ from ray.serve.schema import LoggingConfig
 
 from infill_engine.budget.deadline import now
 from infill_engine.errors import InputError
+from infill_engine.process import without_text, write_no_core_files
 from infill_engine.serving.protocol import State, Status
 from infill_engine.serving.runtime_files import package_version
-from infill_engine.stderr import without_text
 from infill_engine.types import Answer, Reason
-from lsp_server.core_files import write_no_core_files
 from lsp_server.engine.client import reply_by
 from lsp_server.http.access import Access
 from lsp_server.http.application import application

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from infill_engine.edits.types import Proposal, applied
-from infill_engine.stderr import without_text
+from infill_engine.process import without_text
 from infill_engine.text.languages import language_of
 from infill_engine.types import PastEdit
 from lsp_server.documents.snapshots import Documents, Snapshot, change_to

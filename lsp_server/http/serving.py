@@ -12,9 +12,8 @@ import uvicorn
 from starlette.applications import Starlette
 
 from infill_engine.errors import InputError
+from infill_engine.process import say, write_no_core_files
 from infill_engine.serving.runtime_files import package_version
-from infill_engine.stderr import say
-from lsp_server.core_files import write_no_core_files
 from lsp_server.http.access import Access
 from lsp_server.http.application import application
 from lsp_server.http.completing import Completer

@@ -5,7 +5,7 @@ import logging
 from dataclasses import dataclass, replace
 
 from infill_engine.budget.deadline import now
-from infill_engine.stderr import without_text
+from infill_engine.process import without_text
 from infill_engine.types import OVERTAKEN, Answer, Candidate, Reason, Source
 from lsp_server.documents.snapshots import Change, Snapshot, edited_lines
 from lsp_server.engine.requests import OnLate, OnPreview

@@ -18,7 +18,7 @@ def serve(program: str, engine: Callable[[], ToyEngine]) -> None:
         from infill_engine.serving.listening import serve_socket
 
         serve_socket(lambda _progress: engine(), options.socket, options.idle_seconds)
-    from infill_engine.stderr import exit_now
+    from infill_engine.process import exit_now
     from lsp_server.server import serve_stdio
 
     exit_now(serve_stdio(lambda _choice: (sys.executable, program)))

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infill_engine.models.runtime.timing import quickest
+from infill_engine.models.runtime.precision import quickest
 from infill_engine.models.trunk.backends.torch_products import Product
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.network import Layer, Network

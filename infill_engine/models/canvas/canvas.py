@@ -28,7 +28,7 @@ class Canvas:
     """Slots on a flat axis: `ids`, `state`, `logprob` of the token held, `row` and `index` within the row, all [M].
 
     `lengths` [N] are the rows' sizes in slots. Only `ids`, `state` and `logprob` change while a canvas is denoised. If
-    a model changes the length of a row, all arrays change (`infill_engine.sampling.canvas.resize`).
+    a model changes the length of a row, all arrays change (`infill_engine.sampling.canvas.denoise`).
     """
 
     ids: Ints

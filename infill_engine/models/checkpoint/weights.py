@@ -14,7 +14,7 @@ from infill_engine.errors import ModelDamagedError, ModelTooLargeError
 from infill_engine.models.checkpoint.files import REMEDY, Checkpoint
 from infill_engine.models.checkpoint.folder import name_of
 from infill_engine.models.quantization.weight_only import Packed, is_packed, pack, replace_parameter, takes_packed
-from infill_engine.models.runtime.out_of_memory import is_out_of_memory
+from infill_engine.models.runtime.allocator import is_out_of_memory
 
 COMPUTED = ("rotary_emb.inv_freq",)  # tensors that some checkpoints contain and every network computes itself
 _FILLING = ("normal_", "uniform_", "zero_", "fill_", "trunc_normal_")

@@ -1,4 +1,11 @@
-"""Fill-in-the-middle models of other architectures than the trunk's: their tokens and stock networks."""
+"""Models that fill in by their prompt, of other architectures than the trunk's: their tokens and stock networks.
+
+Stable-DiffCoder (arXiv 2601.15892, huggingface.co/ByteDance-Seed/Stable-DiffCoder-8B-Base) is Seed-Coder, further
+trained as masked diffusion in blocks of 4, logits unshifted, with token 5 as mask (its modeling_stable_diffcoder.py;
+the network is a stock Llama under a block mask). According to the report, this training used Seed-Coder's own
+continued-pretraining data. A tenth of that data was fill-in-the-middle, suffix first (arXiv 2506.03524), so that prompt
+is used here as the report prints it. No report says how well the diffusion model follows it.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +14,15 @@ from infill_engine.errors import ModelDamagedError
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.checkpoint.files import require_no_code
 from infill_engine.models.checkpoint.folder import name_of
-from infill_engine.models.published.fim_tokens import CODEGEMMA, DEEPSEEK_CODER, MELLUM, STARCODER, FimTokens
+from infill_engine.models.published.fim_tokens import (
+    CODEGEMMA,
+    DEEPSEEK_CODER,
+    MELLUM,
+    PREFIX,
+    STARCODER,
+    SUFFIX,
+    FimTokens,
+)
 from infill_engine.models.published.kinds.prompted import PromptedModel
 from infill_engine.models.stock.loader import Opened, Stock, load_backbone
 
@@ -43,3 +58,21 @@ def load(opened: Opened) -> CanvasModel:
     vocabulary.need(fim.end)
     require_no_code(checkpoint.config, checkpoint.folder)
     return PromptedModel(fim, load_backbone(opened, stock), vocabulary, opened.settings)
+
+
+CLASS = "StableDiffcoderForCausalLM"
+MASK, BLOCK = 5, 4
+STABLE_DIFFCODER = FimTokens(
+    "stable-diffcoder",
+    ("<[fim-suffix]>", SUFFIX, "<[fim-prefix]>", PREFIX, "<[fim-middle]>"),
+    "<[end▁of▁sentence]>",
+)
+
+
+def load_llama(opened: Opened) -> CanvasModel:
+    """Load Stable-DiffCoder if config.json names its class, else a fill-in-the-middle model. Raises ModelError."""
+    if CLASS not in (opened.checkpoint.config.get("architectures") or ()):
+        return load(opened)
+    opened.vocabulary.need(*STABLE_DIFFCODER.tokens, STABLE_DIFFCODER.end)
+    backbone = load_backbone(opened, LLAMA)
+    return PromptedModel(STABLE_DIFFCODER, backbone, opened.vocabulary, opened.settings, MASK, BLOCK)

@@ -1,7 +1,9 @@
-"""What the system does with memory that is not needed now. Where the functions cannot do it, they do nothing."""
+"""Memory that is not needed now, and how to recognise that there is none left. Does not import torch."""
 
 import ctypes
+import gc
 import mmap
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -39,3 +41,26 @@ def release_mapped(path: Path) -> None:
             if line.endswith(f" {path.resolve()}"):
                 start, end = (int(address, 16) for address in line.split(" ", 1)[0].split("-"))
                 ctypes.CDLL(None).madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), mmap.MADV_DONTNEED)
+
+
+# Texts of plain RuntimeErrors; the last one is from CUDA's libraries.
+_SAID = ("can't allocate memory", "not enough memory", "out of memory", "alloc_failed", "bad_alloc")
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Return whether an error means that tensors could not be allocated."""
+    torch = sys.modules.get("torch")
+    if isinstance(error, MemoryError) or (torch is not None and isinstance(error, torch.OutOfMemoryError)):
+        return True
+    return isinstance(error, RuntimeError) and any(words in str(error).lower() for words in _SAID)
+
+
+def give_back(device: str) -> None:
+    """Return allocated but unused memory to the device."""
+    gc.unfreeze()  # the model may be among what was frozen after loading
+    gc.collect()
+    torch = sys.modules.get("torch")
+    if torch is not None and device.startswith("cuda"):
+        torch.cuda.empty_cache()
+    elif torch is not None and device.startswith("mps"):
+        torch.mps.empty_cache()

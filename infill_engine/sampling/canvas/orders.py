@@ -1,4 +1,4 @@
-"""In which order the slots of a canvas are decided: by confidence, or from left to right."""
+"""In which order the slots of a canvas are decided, by confidence or from left to right, and which a step commits."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from infill_engine.models.base import ModelInfo, Order
 from infill_engine.models.canvas.canvas import Canvas, State
 from infill_engine.sampling.canvas.constraints import Constraints
+from infill_engine.sampling.canvas.prediction import Prediction
 from infill_engine.settings import SamplerSettings
 
 Ints = NDArray[np.int64]
@@ -79,3 +80,33 @@ class LeftToRight(ConfidenceOrder):
                 canvas.ids[rest], canvas.state[rest], canvas.logprob[rest] = constraints.eos_id, State.COMMITTED, 0.0
             else:
                 canvas.state[rest] = State.OPEN
+
+
+Ints = NDArray[np.int64]
+
+
+def to_commit(prediction: Prediction, rows: Ints, steps_left: int, settings: SamplerSettings) -> Ints:
+    """Return which of the W open positions of `prediction` to commit now. `rows` [W] says which row each belongs to.
+
+    In each row, slots are taken in order of entropy while the sum of the entropies before them stays within the bound
+    (arXiv 2505.24857). At least one slot is taken, and enough to finish the row in `steps_left` steps. Slots that are
+    at least `settings.sure` probable are always taken.
+    """
+    chosen: list[Ints] = []
+    for row in np.unique(rows):
+        members = np.flatnonzero(rows == row)
+        entropy = prediction.entropy[members]
+        order = members[np.argsort(entropy, kind="stable")]
+        sorted_entropy = prediction.entropy[order]
+        within = int(np.searchsorted(np.cumsum(sorted_entropy) - sorted_entropy, settings.entropy_bound, "right"))
+        least = -(-len(order) // max(1, steps_left))
+        count = max(1, within, least)
+        sure = order[count:][prediction.best_logprob[order[count:]] >= np.log(settings.sure)]
+        chosen += [order[:count], sure]
+    return np.sort(np.concatenate(chosen)) if chosen else np.empty(0, dtype=np.int64)
+
+
+def to_doubt(prediction: Prediction, settings: SamplerSettings) -> Ints:
+    """Return indices of filled positions whose token has become improbable while another one is probable."""
+    improbable = prediction.held_logprob < np.log(settings.doubt)
+    return np.flatnonzero(improbable & (prediction.best_logprob >= np.log(settings.overrule)))

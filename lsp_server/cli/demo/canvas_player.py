@@ -12,7 +12,7 @@ from rich.text import Text
 from infill_engine.budget.work import PassState
 from infill_engine.serving.preview import DRAFT, OPEN, Rows, previewing
 from infill_engine.serving.protocol import PreviewRow
-from lsp_server.cli.escapes import visible
+from lsp_server.cli.terminal import visible
 
 SECONDS_A_STEP = 0.6  # a real step takes milliseconds; this is slow enough to watch
 MASK = "▒▒"

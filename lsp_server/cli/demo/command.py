@@ -14,9 +14,8 @@ from infill_engine.types import Answer, Reason
 from lsp_server.cli.answers import print_answer, print_reason
 from lsp_server.cli.asking import Asked, ask, load_engine_for
 from lsp_server.cli.demo.canvas_player import CanvasPlayer
-from lsp_server.cli.escapes import visible
 from lsp_server.cli.place import NamedPlace, Opened, open_at, open_text
-from lsp_server.cli.terminal import console_of
+from lsp_server.cli.terminal import console_of, visible
 from lsp_server.protocol.positions import line_content
 from lsp_server.settings.schema import ServerSettings
 

@@ -15,7 +15,7 @@ from infill_engine.models.checkpoint.download import Report, address_of, fetch_f
 from infill_engine.models.checkpoint.user_data import trunk_folder
 from infill_engine.models.trunk.files import folder
 from infill_engine.models.trunk.files import source as published
-from infill_engine.serving.file_lock import locked
+from infill_engine.serving.runtime_files import locked
 
 LINE_SECONDS = 0.1  # between two lines of progress
 FETCHED, CHECKED = 0.7, 0.75  # shares of the whole

@@ -20,9 +20,8 @@ from infill_engine.engine.remote.address import is_remote
 from infill_engine.errors import InputError
 from infill_engine.models.published.catalogue import BYTES, CATALOGUE, Known, Published, known_for
 from infill_engine.models.registry import resolved
-from lsp_server.cli.escapes import visible, visible_lines
 from lsp_server.cli.models import get, here
-from lsp_server.cli.terminal import console_of, say
+from lsp_server.cli.terminal import console_of, say, visible, visible_lines
 
 if TYPE_CHECKING:
     from infill_engine.models.checkpoint.inspect import Described

@@ -10,7 +10,7 @@ import msgspec
 from starlette.responses import Response
 
 from lsp_server.http.protocols.exchange import Exchange, json_response, stops_of
-from lsp_server.http.protocols.prompts import read_prompt
+from lsp_server.http.protocols.sentinels import read_prompt
 from lsp_server.http.question import Question, Reply, estimated_tokens
 
 

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from infill_engine.errors import InputError
 from lsp_server.http.protocols.exchange import Exchange, event_stream, json_response, stops_of
-from lsp_server.http.protocols.prompts import read_prompt
+from lsp_server.http.protocols.sentinels import read_prompt
 from lsp_server.http.question import Question, Reply, estimated_tokens
 
 

@@ -3,7 +3,8 @@
 import re
 
 from infill_engine.models.published.fim_tokens import KNOWN, PREFIX, SUFFIX
-from lsp_server.http.question import Pieces
+from lsp_server.http.protocols import sweep, zeta
+from lsp_server.http.question import Pieces, Question
 
 _FURTHER = (
     ("<PRE> ", PREFIX, " <SUF>", SUFFIX, " <MID>"),  # Code Llama
@@ -53,3 +54,12 @@ def _pieces(head: str) -> tuple[Pieces, str]:
     if named.strip() and not _REPOSITORY.match(named):
         pieces.insert(0, ("", named))
     return tuple((path, text) for path, text in reversed(pieces) if text.strip()), path
+
+
+def read_prompt(prompt: str) -> Question:
+    """Return what a prompt asks. One without the tokens of any known model ends at the cursor."""
+    found = zeta.read(prompt) or sweep.read(prompt)
+    if found is not None:
+        return found
+    before, after, pieces, path = split_prompt(prompt)
+    return Question(before, after, path, pieces=pieces)

@@ -14,7 +14,7 @@ from infill_engine.errors import ModelTooLargeError
 from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.checkpoint import weights
 from infill_engine.models.runtime import memory
-from infill_engine.models.runtime.out_of_memory import is_out_of_memory
+from infill_engine.models.runtime.allocator import is_out_of_memory
 from infill_engine.models.scripted import Script, ScriptedModel
 from infill_engine.models.trunk.backends.torch_backend import TorchBackend
 from infill_engine.settings import ModelSettings

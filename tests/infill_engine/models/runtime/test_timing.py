@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from infill_engine.models.runtime import timing
-from infill_engine.models.runtime.timing import HOPELESS, ROUNDS, quickest
+from infill_engine.models.runtime.precision import HOPELESS, ROUNDS, quickest
 
 
 class Clock:

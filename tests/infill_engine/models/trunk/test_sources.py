@@ -20,7 +20,7 @@ from transformers import Qwen2Config, Qwen2ForCausalLM
 
 from infill_engine import Deadline, InfillRequest, load_engine
 from infill_engine.budget.deadline import CostModel
-from infill_engine.engine.calibrations import calibration_of
+from infill_engine.engine.engine_loading import calibration_of
 from infill_engine.errors import ModelError
 from infill_engine.models.checkpoint.inspect import describe
 from infill_engine.models.checkpoint.user_data import STATE_DIR, prepared_folder

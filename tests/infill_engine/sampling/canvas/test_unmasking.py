@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from infill_engine.sampling.canvas.orders import to_commit, to_doubt
 from infill_engine.sampling.canvas.prediction import Prediction
-from infill_engine.sampling.canvas.unmasking import to_commit, to_doubt
 from infill_engine.settings import SamplerSettings
 
 SETTINGS = SamplerSettings(entropy_bound=1.0, sure=0.9)

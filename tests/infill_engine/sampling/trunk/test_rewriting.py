@@ -15,7 +15,7 @@ from infill_engine.budget.work import Budget
 from infill_engine.context.retrieval import Snippet
 from infill_engine.engine.engine import Engine
 from infill_engine.ranking.calibration import Calibration
-from infill_engine.sampling.retrieval import Retrieval
+from infill_engine.sampling.proposer import Retrieval
 from infill_engine.sampling.trunk.diff_prompt import HISTORY_TOKENS, LESS_HISTORY_TOKENS, REGION_TOKENS, diff_prompt
 from infill_engine.sampling.trunk.line_writing import MOST_PASSES
 from infill_engine.sampling.trunk.tree_sampler import TreeSampler

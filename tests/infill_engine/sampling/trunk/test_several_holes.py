@@ -16,8 +16,7 @@ from infill_engine.budget.deadline import Deadline, FinishMargin
 from infill_engine.budget.work import Budget
 from infill_engine.errors import InputError
 from infill_engine.models.trunk.backends.interface import Likely
-from infill_engine.sampling.first_hole import first_hole, in_all_holes
-from infill_engine.sampling.proposals import Proposals
+from infill_engine.sampling.proposals import Proposals, first_hole, in_all_holes
 from infill_engine.sampling.trunk.middle import Middle, rules_of
 from infill_engine.sampling.trunk.tree_sampler import TreeSampler
 from infill_engine.types import Gap, Hole, HoleKind, InfillRequest, Proposal, Reason

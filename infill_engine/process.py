@@ -1,4 +1,4 @@
-"""What a process writes to stderr, which may be a file on a full disk. That must end neither its work nor its exit."""
+"""What every process keeps to: a full disk ends neither its work nor its exit, and no file gets text of a document."""
 
 import contextlib
 import os
@@ -23,3 +23,11 @@ def exit_now(status: int) -> NoReturn:
     with contextlib.suppress(OSError):
         sys.stderr.flush()
     os._exit(status)
+
+
+def write_no_core_files() -> None:
+    """Keep this process and those that it starts from writing core files."""
+    if sys.platform != "win32":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
