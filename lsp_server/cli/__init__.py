@@ -6,7 +6,7 @@ why         what would appear there unasked, and which step removed each other t
 bench       measures this machine; chooses model, keystroke budget and number of candidates
 doctor      what works on this machine, and how to fix what does not
 demo        a hole filled step by step
-engine      the engine that all editor windows share: its state and metrics; restart and stop
+engine      the engine that all editor windows share: its state; restart and stop
 models      lists model families, inspects a model, measures its cost
 stats       what was offered and accepted, how fast, and why no candidates were shown
 
@@ -77,8 +77,8 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
         _add_command(commands, "bench", "measure this machine; choose model, keystroke budget, number of candidates")
     )
 
-    engine = _add_command(commands, "engine", "the engine of all editor windows: status, metrics, restart, stop")
-    engine.add_argument("what", choices=("status", "metrics", "restart", "stop"), help="the action to perform")
+    engine = _add_command(commands, "engine", "the engine of all editor windows: status, restart, stop")
+    engine.add_argument("what", choices=("status", "restart", "stop"), help="the action to perform")
 
     models = _add_command(commands, "models", "families of models: list, info, get, forget", prints_json=False)
     _add_models(models.add_subparsers(title="commands", metavar="COMMAND", dest="what", required=True))

@@ -1,7 +1,6 @@
 """`infill-ls engine`: the shared engines of this user, their state, and how to end them.
 
 status     what each engine knows of itself; --json for programs
-metrics    the same in Prometheus's text format
 restart    ends the engines; open editor windows start them again
 stop       does the same
 """
@@ -18,7 +17,6 @@ from rich.table import Table
 
 from infill_engine.serving.protocol import LATENCY_BOUNDS_MS, Measure, Measured, Shutdown, decode, encode
 from infill_engine.serving.runtime_files import is_safe, runtime_folder, supported
-from lsp_server.cli.engine_metrics import prometheus_text
 from lsp_server.cli.terminal import bars_of, console_of
 from lsp_server.engine import shared
 from lsp_server.engine.link import kill
@@ -32,9 +30,6 @@ def run(options: argparse.Namespace) -> int:
     paths = sorted(runtime_folder().glob("*.sock")) if supported else []
     if options.what == "status":
         return _status(paths, as_json=options.json)
-    if options.what == "metrics":
-        print(prometheus_text([seen for path in paths if (seen := measure(path))]), end="")
-        return 0
     ended = [pid for path in paths if (pid := stop(path)) is not None]
     if options.json:
         print(json.dumps({"ended": ended}))

@@ -185,7 +185,6 @@ def of_another_trunk(path):
     write_shard(path, map_shard(path), "another recipe")
 
 
-
 @pytest.mark.parametrize("spoil", [damaged, of_another_trunk, lambda path: path.write_bytes(b"")])
 def test_a_denoiser_that_cannot_be_used_is_named_and_the_model_serves(source, denoiser, spoil):
     spoil(source.trained / DENOISER)
