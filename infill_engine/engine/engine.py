@@ -49,7 +49,7 @@ from infill_engine.types import (
 
 T = TypeVar("T")
 KEPT_ANSWERS = 512
-PART_MS = 300.0  # of a search that goes on, after which it says what it has found
+PART_MS = 300.0  # of a search that continues, after which it says what it has found
 
 
 class Engine:
@@ -153,7 +153,7 @@ class Engine:
         return self.proposer.index(project_text)
 
     def warm_up(self) -> None:
-        """Answer a few requests that nobody has made: libraries initialise, and the cost of a step becomes known.
+        """Answer a few made-up requests: libraries initialise, and the cost of a step becomes known.
 
         A message for the user waits for the first real request.
         """

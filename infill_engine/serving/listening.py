@@ -40,7 +40,7 @@ FIRST_SECONDS = 10.0  # for the client that started the engine to join
 def serve_socket(load: Load, path: Path, idle_seconds: float, *, log_folder: Path | None = None) -> None:
     """Serve the engine that `load` returns, then exit the process.
 
-    The caller has made sure that nothing else listens at `path`. Clients that are told of the exit start another
+    The caller has made sure that nothing else listens at `path`. Clients that are informed of the exit start another
     engine. Exits with `exit_now`, for the reasons that `__main__.serve` gives.
     """
     write_no_core_files()

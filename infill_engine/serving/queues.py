@@ -3,7 +3,7 @@
 waiting      infills, one for each document
 background   infills with lower priority
 prefetching  contexts to be read before a request names them
-searching    the search that goes on after an answer, as far as the duty cycle allows, or until it is too late to show
+searching    the search that continues after an answer, as far as the duty cycle allows, or until it is too late to show
              what it finds
 indexing     texts of projects to be indexed, a piece at a time
 """
@@ -24,7 +24,7 @@ MOST_PREFETCHES = 4  # contexts that may wait to be encoded; more would evict ea
 
 @dataclass(frozen=True, slots=True)
 class ContinueSearch:
-    """Go on with the search for an infill that has been answered.
+    """Continue the search for an infill that has been answered.
 
     The user may still be shown what is found until `wanted_until`. Until then, an `urgent` search does not wait for the
     duty cycle: its answer showed nothing.
@@ -95,7 +95,7 @@ class Task:
 class Queues:
     """All work that waits or runs. Not thread-safe.
 
-    An engine keeps predictions for one prompt only, so one search goes on.
+    An engine keeps predictions for one prompt only, so one search continues.
     """
 
     duty_cycle: DutyCycle

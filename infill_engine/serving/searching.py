@@ -1,4 +1,4 @@
-"""The search that goes on after an answer: whether it does, for how long, and who hears what it finds."""
+"""The search that continues after an answer: whether it does, for how long, and which client is told what it finds."""
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -17,9 +17,9 @@ LATE_SECONDS = 1.5  # after an answer, in which more may still be shown
 
 
 def search_after(infill: Infill, answer: Answer, time: float) -> ContinueSearch | None:
-    """Return the search that goes on after an answer; None if there is nothing to go on with.
+    """Return the search that continues after an answer; None if there is nothing to continue.
 
-    One without candidates goes on only if the user would still see what it finds.
+    One without candidates continues only if the user would still see what it finds.
     """
     if not infill.late and (answer.incomplete_context or not answer.candidates):
         return None
@@ -34,7 +34,7 @@ def continue_search(
     clock: Clock,
     withdrawn: Callable[[], bool],
 ) -> Iterator[Late]:
-    """Go on with a search until it ends, its time is up, or it is withdrawn. Yield what its client is to be told.
+    """Continue a search until it ends, its time is up, or it is withdrawn. Yield what its client is to be told.
 
     Its time is what the duty cycle allows or, if the answer showed nothing, what is left to show something.
     """

@@ -65,7 +65,7 @@ def set_threads() -> None:
 
 
 def ready_status(engine: "Engine") -> Status:
-    """Return what the clients are told of a loaded engine."""
+    """Return the status of a loaded engine, for the clients."""
     about = (engine.name, engine.device, engine.window, dict(engine.levels), engine.settings.budget_ms)
     return Status(State.READY, engine.profile, 1.0, *about)
 

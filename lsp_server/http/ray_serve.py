@@ -136,7 +136,7 @@ class Replicas:
             reply: Reply = await asked
         except RayTaskError:
             raise
-        except (RayError, RayServeException):  # it has died, or nobody is there
+        except (RayError, RayServeException):  # it has died, or there is none
             return None
         except asyncio.CancelledError:
             asked.cancel()

@@ -52,7 +52,7 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-# These rules drop harmless texts, which are offered to whoever asks if there is nothing else.
+# These rules drop harmless texts, which are offered to an explicit request if there is nothing else.
 OF_TASTE: tuple[Rule, ...] = (secret_values, conversions, repetition, neighbours)
 
 

@@ -58,7 +58,7 @@ def _closing_words(request: InfillRequest, text: str) -> list[str]:
 
 
 def _has_body(request: InfillRequest, text: str) -> bool:
-    """Return whether the lines below are indented as the body of what the text opens: somebody wraps them."""
+    """Return whether the lines below are indented as the body of what the text opens: they are being wrapped."""
     return len(_indent_below(request.suffix)) > len(_indent(text, request))
 
 
