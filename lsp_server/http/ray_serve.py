@@ -1,6 +1,6 @@
 """Several replicas of the engine behind the same routes, on Ray Serve.
 
-    this process: routes, limits, keys ─▶ the replica of Engine that has read the document
+    this process: routes, limits, keys ─▶ the replica that has read the document
 
 `app` builds the replicas from the arguments of a Serve configuration; `serve_ray` serves with them, or with its own.
 """
@@ -60,7 +60,7 @@ log = logging.getLogger(__name__)
         request_router_class="ray.serve.experimental.consistent_hash_router.ConsistentHashRouter"
     ),
 )
-class Engine:
+class EngineReplica:
     """An engine with a process of its own. It exists as soon as its model is loaded."""
 
     async def __init__(self, content: dict[str, Any]) -> None:  # type: ignore[misc]  # Serve awaits it
@@ -146,7 +146,7 @@ class Replicas:
 
 def app(arguments: Mapping[str, Any]) -> Application:
     """Return the application of a Serve configuration. Its argument `settings` has the content of a settings file."""
-    return cast(Any, Engine).bind(arguments.get("settings", {}))  # the type is that of Serve's decorator
+    return cast(Any, EngineReplica).bind(arguments.get("settings", {}))  # the type is that of Serve's decorator
 
 
 def serve_ray(access: Access, settings: dict[str, Any], replicas: int, cluster: str) -> None:
@@ -174,7 +174,7 @@ def serve_ray(access: Access, settings: dict[str, Any], replicas: int, cluster: 
 
 def _deploy(settings: dict[str, Any], replicas: int) -> DeploymentHandle:
     serve.start("Disabled", logging_config=QUIET)
-    engine = cast(Any, Engine).options(num_replicas=replicas)
+    engine = cast(Any, EngineReplica).options(num_replicas=replicas)
     return serve.run(engine.bind(settings), name=NAME, route_prefix=None, logging_config=QUIET)
 
 

@@ -29,7 +29,7 @@ OLD, NEW = "alpha(1)", "beta(2)"
 DOCUMENTS = 24
 CLIENTS = 4
 PATIENCE_SECONDS = 300
-ENGINE = "ray::ServeReplica:infill:Engine"
+ENGINE = "ray::ServeReplica:infill:EngineReplica"
 SECRET = "the_text_of_a_user"
 
 
