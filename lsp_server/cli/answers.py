@@ -21,9 +21,9 @@ _SILENCES = {
 }
 
 
-def print_answer(asked: Asked, named: NamedPlace, opened: Opened) -> None:
+def print_answer(asked: Asked, named: NamedPlace, opened: Opened | None) -> None:
     """Print the candidates on stdout, or the reason why there are none."""
-    if not asked.answer.candidates:
+    if opened is None or not asked.answer.candidates:
         print_reason(asked, named)
         return
     console = console_of(sys.stdout)

@@ -46,20 +46,26 @@ class Asked:
 
 
 def ask_at_place(
-    options: argparse.Namespace, settings: ServerSettings, *, read_before: bool = False
+    options: argparse.Namespace,
+    settings: ServerSettings,
+    observer: "Observer | None" = None,
+    *,
+    example: tuple[NamedPlace, Opened] | None = None,
+    read_before: bool = False,
 ) -> tuple[NamedPlace, Opened | None, Asked]:
-    """Request candidates for the place that the user names. The document is None if it must not be completed.
+    """Request candidates for the place that the user names, or for an `example` if there is one.
 
-    Raises InfillError for a place or a model that does not exist.
+    The engine reads the text around it within the budget, or beforehand with `read_before`, as in an editor. The
+    document is None if it must not be completed. Raises InfillError for a place or a model that does not exist.
     """
-    named = NamedPlace.parse(options.place)
-    opened = open_at(named)
-    if isinstance(opened, Reason):
-        return named, None, Asked(Answer(reason=opened), options.budget_ms, 0.0, options.model)
-    return named, opened, ask(load_engine_for(options), opened, settings, read_before=read_before)
+    named, opened = example or (NamedPlace.parse(options.place), None)
+    found = opened or open_at(named)
+    if isinstance(found, Reason):
+        return named, None, Asked(Answer(reason=found), options.budget_ms, 0.0, options.model)
+    return named, found, _ask(_load_engine(options), found, settings, observer, read_before=read_before)
 
 
-def load_engine_for(options: argparse.Namespace) -> "Engine":
+def _load_engine(options: argparse.Namespace) -> "Engine":
     """Load the engine that a server would run. Warn on stderr if text will be sent to another server.
 
     Raises whatever `Engine.load` raises.
@@ -73,18 +79,9 @@ def load_engine_for(options: argparse.Namespace) -> "Engine":
         return load_local(model, options.device, settings)
 
 
-def ask(
-    engine: "Engine",
-    opened: Opened,
-    settings: ServerSettings,
-    observer: "Observer | None" = None,
-    *,
-    read_before: bool = False,
+def _ask(
+    engine: "Engine", opened: Opened, settings: ServerSettings, observer: "Observer | None", *, read_before: bool
 ) -> Asked:
-    """Request candidates for a place.
-
-    The engine reads the text around it within the budget, or beforehand with `read_before`, as in an editor.
-    """
     parser_for(opened.snapshot.language)  # a running server has loaded the grammar
     project, path = _project_around(opened.snapshot, settings)
     # A running server has read this, and its worker has counted it.

@@ -5,7 +5,7 @@ import json
 import sys
 
 from infill_engine.types import Candidate
-from lsp_server.cli.answers import print_answer, print_reason
+from lsp_server.cli.answers import print_answer
 from lsp_server.cli.asking import Asked, ask_at_place
 from lsp_server.settings.schema import ServerSettings
 
@@ -18,8 +18,6 @@ def run(options: argparse.Namespace) -> int:
         print(asked.answer.user_message, file=sys.stderr)
     if options.json:
         print(json.dumps(as_json(asked)))
-    elif opened is None:
-        print_reason(asked, named)
     else:
         print_answer(asked, named, opened)
     return 0

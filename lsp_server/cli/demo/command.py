@@ -10,11 +10,10 @@ from rich.text import Text
 
 from infill_engine.engine.remote.address import is_remote
 from infill_engine.errors import InputError
-from infill_engine.types import Answer, Reason
-from lsp_server.cli.answers import print_answer, print_reason
-from lsp_server.cli.asking import Asked, ask, load_engine_for
+from lsp_server.cli.answers import print_answer
+from lsp_server.cli.asking import ask_at_place
 from lsp_server.cli.demo.canvas_player import CanvasPlayer
-from lsp_server.cli.place import NamedPlace, Opened, open_at, open_text
+from lsp_server.cli.place import NamedPlace, Opened, open_text
 from lsp_server.cli.terminal import console_of, visible
 from lsp_server.protocol.positions import line_content
 from lsp_server.settings.schema import ServerSettings
@@ -29,24 +28,18 @@ def run(options: argparse.Namespace) -> int:
     """Print the demo on stdout. Raises InfillError for a place or a model that does not exist."""
     if is_remote(options.model):
         raise InputError("a remote model has no denoising steps to show; use `infill-ls complete FILE:LINE:COL`")
-    console = console_of(sys.stdout)
-    if options.place is None:
-        named, opened, expected = bundled()
-    else:
-        named, expected = NamedPlace.parse(options.place), None
-        found = open_at(named)
-        if isinstance(found, Reason):
-            print_reason(Asked(Answer(reason=found), options.budget_ms, 0.0, options.model), named)
-            return 0
-        opened = found
+    console, player, settings = console_of(sys.stdout), CanvasPlayer(), ServerSettings(budget_ms=options.budget_ms)
+    example = bundled() if options.place is None else None
+    named, opened, asked = ask_at_place(options, settings, player.record, example=example, read_before=True)
+    if opened is None:
+        print_answer(asked, named, opened)
+        return 0
     _print_hole(console, named, opened)
-    engine, player = load_engine_for(options), CanvasPlayer()
-    asked = ask(engine, opened, ServerSettings(budget_ms=options.budget_ms), player.record, read_before=True)
     player.show(console)
     console.print()
     print_answer(asked, named, opened)
-    if expected is not None:
-        console.print(f"The author wrote: {expected}")
+    if example is not None:
+        console.print(f"The author wrote: {HOLE_TEXT}")
     console.print(
         "Before that the model was loaded and both sides were read. The server reads ahead too: when a file is opened, "
         "and while you type. README.md says how to use it in your editor.",
@@ -55,8 +48,8 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def bundled() -> tuple[NamedPlace, Opened, str]:
-    """Return the place of the hole, the bundled file with part of one line removed, and the removed text."""
+def bundled() -> tuple[NamedPlace, Opened]:
+    """Return the place of the hole, and the bundled file without HOLE_TEXT."""
     path = files("lsp_server.cli.demo") / EXAMPLE
     text = path.read_text(encoding="utf-8")
     rows = text.splitlines(keepends=True)
@@ -64,7 +57,7 @@ def bundled() -> tuple[NamedPlace, Opened, str]:
     rows[row] = HOLE_LINE.replace(HOLE_TEXT, "", 1)
     snapshot = open_text("file:///example.py", "python", "".join(rows))
     opened = Opened(replace(snapshot, cursor=(row, column)), (row, column))
-    return NamedPlace.parse(f"{EXAMPLE}:{row + 1}:{column + 1}"), opened, HOLE_TEXT
+    return NamedPlace.parse(f"{EXAMPLE}:{row + 1}:{column + 1}"), opened
 
 
 def _print_hole(console: Console, named: NamedPlace, opened: Opened) -> None:
