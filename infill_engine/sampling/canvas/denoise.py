@@ -212,9 +212,6 @@ class _Noise:
         return noise
 
 
-Ints = NDArray[np.int64]
-
-
 def copies_of_slots(canvas: Canvas, info: ModelInfo) -> Ints | None:
     """Return how many slots each slot becomes, [M]: 0, 1 or 2; None if nothing changes.
 

@@ -82,9 +82,6 @@ class LeftToRight(ConfidenceOrder):
                 canvas.state[rest] = State.OPEN
 
 
-Ints = NDArray[np.int64]
-
-
 def to_commit(prediction: Prediction, rows: Ints, steps_left: int, settings: SamplerSettings) -> Ints:
     """Return which of the W open positions of `prediction` to commit now. `rows` [W] says which row each belongs to.
 
