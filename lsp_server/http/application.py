@@ -10,6 +10,7 @@ from hashlib import blake2b
 from typing import Any, Protocol, TypeVar
 
 import msgspec
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -25,7 +26,6 @@ from infill_engine.process import without_text
 from infill_engine.serving.protocol import Status
 from lsp_server.http.access import Access
 from lsp_server.http.description import openapi
-from lsp_server.http.metrics import Metrics
 from lsp_server.http.protocols import llama_cpp, mercury, ollama, openai, tabby
 from lsp_server.http.protocols.exchange import Exchange, json_response
 from lsp_server.http.question import Question, Reply
@@ -137,7 +137,7 @@ def _check_sender(request: Request, access: Access) -> None:
         raise HTTPException(403, "Web pages may not use a server without keys.")
 
 
-async def _exchange(request: Request, completer: Answering, metrics: Metrics) -> Response:
+async def _exchange(request: Request, completer: Answering, metrics: "Metrics") -> Response:
     body = await _body(request)
     arrived = now()
     exchange = _exchange_for(EXCHANGES[request.url.path], body)
@@ -240,3 +240,25 @@ def _error(path: str, fault: HTTPException) -> Response:
     response = json_response(content, fault.status_code)
     response.headers.update(fault.headers or {})
     return response
+
+
+BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0, 2.5)  # seconds
+
+
+class Metrics:
+    """The counts since the server started."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self.responses = Counter("infill_http_responses", "Responses.", ("path", "status"), registry=self._registry)
+        self.answers = Counter(
+            "infill_http_answers", "Answers; reason is empty with candidates.", ("reason",), registry=self._registry
+        )
+        self.events = Counter("infill_http_events", "What users did.", ("type",), registry=self._registry)
+        self.seconds = Histogram(
+            "infill_http_answer_seconds", "Time to answer.", buckets=BOUNDS, registry=self._registry
+        )
+
+    def text(self) -> bytes:
+        """Return the exposition format."""
+        return generate_latest(self._registry)

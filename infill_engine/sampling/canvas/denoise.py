@@ -213,9 +213,10 @@ class _Noise:
 
 
 def copies_of_slots(canvas: Canvas, info: ModelInfo) -> Ints | None:
-    """Return how many slots each slot becomes, [M]: 0, 1 or 2; None if nothing changes.
+    """Return how many slots each slot becomes, [M]; None if nothing changes.
 
-    Every row keeps at least one slot.
+    A slot decided as the end token is removed, one decided as the expand token becomes two (DreamOn,
+    huggingface.co/Dream-org/DreamOn-v0-7B). Every row keeps at least one slot.
     """
     if info.expand_id is None:
         return None
