@@ -127,8 +127,8 @@ def test_typing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_interrupted_run_reports_what_it_has(tmp_path: Path) -> None:
     script = tmp_path / "script.json"
-    script.write_text(json.dumps(SCRIPT))
-    command = [sys.executable, "-m", "lsp_server", "bench", "--only", "quality", "--out", "out"]
+    script.write_text(json.dumps(SCRIPT | {"step_ms": 50}))
+    command = [sys.executable, "-m", "lsp_server", "bench", "--suite", "full", "--only", "quality", "--out", "out"]
     process = subprocess.Popen(
         [*command, "--model", f"scripted:{script}"],
         cwd=tmp_path,
