@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from infill_engine.models.runtime import timing
+from infill_engine.models.runtime import precision
 from infill_engine.models.runtime.precision import HOPELESS, ROUNDS, quickest
 
 
@@ -32,7 +32,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(timing, "perf_counter", made)
+    monkeypatch.setattr(precision, "perf_counter", made)
     return made
 
 
