@@ -22,6 +22,7 @@ from infill_engine.errors import WorkerError
 from infill_engine.models.checkpoint.user_data import STATE_DIR
 from infill_engine.serving.runtime_files import RUNTIME_DIR
 from lsp_server.engine.shared import IDLE_SECONDS
+from lsp_server.protocol.messages import LATE_ANSWER, LATE_ANSWERS
 
 SERVER = (sys.executable, "-m", "lsp_server", "serve")
 PACKAGES = Path(__file__).parents[2]  # the folder that lsp_server lies in
@@ -77,6 +78,7 @@ class LspClient:
         )
         self.states: list[str] = []
         self.profile = ""  # the profile of the loaded model
+        self.late: Any = None  # where to ask again, of the newest late answer
         self._ids = itertools.count(1)
         self._pending: dict[int, Pending] = {}
         self._heard = threading.Condition()
@@ -84,9 +86,16 @@ class LspClient:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def initialize(self, options: dict[str, Any]) -> float:
-        """Send `initialize` with these options. Return the milliseconds from process start to the response."""
-        capabilities = {"general": {"positionEncodings": ["utf-16"]}, "textDocument": {"inlineCompletion": {}}}
+    def initialize(self, options: dict[str, Any], *, late_answers: bool = False) -> float:
+        """Send `initialize` with these options. Return the milliseconds from process start to the response.
+
+        With `late_answers`, the client asks again when it is told to, as the plugins for Neovim and VS Code do.
+        """
+        capabilities = {
+            "general": {"positionEncodings": ["utf-16"]},
+            "textDocument": {"inlineCompletion": {}},
+            "experimental": {LATE_ANSWERS: late_answers},
+        }
         params = {
             "processId": os.getpid(),
             "rootUri": None,
@@ -154,6 +163,8 @@ class LspClient:
     def _receive(self, message: dict[str, Any]) -> None:
         if "id" in message:  # a request from the server; always answered with null
             self._write(_encoded({"jsonrpc": "2.0", "id": message["id"], "result": None}))
+        elif message["method"] == LATE_ANSWER:
+            self.late = message["params"]
         elif message["method"] == "infill/status":
             with self._heard:
                 self.states.append(message["params"]["state"])

@@ -1,6 +1,7 @@
-"""Simulates typing real Python into a real file: the initial document, then one keystroke after another.
+"""Simulates typing real code into a real file: the initial document, then one keystroke after another.
 
-Typing happens in a block of real code. Some runs of its lines are removed and typed again as in an editor: Enter
+`make_replay` types much into one document of Python, with detours; `make_place` types one piece of any language.
+In a replay, typing happens in a block of real code. Some runs of its lines are removed and typed again as in an editor: Enter
 inserts indentation, Backspace removes one level of it, and an occasional wrong letter is typed and deleted. Some
 arguments are removed from the middle of their lines and typed again with the rest of the line to their right. The same
 seed types the same text, however many lines of other code surround the block.
@@ -19,10 +20,13 @@ from infill_engine.text import syntax
 BLOCK_LINES = 200
 TYPO_SHARE = 0.02
 INVOKED_SHARE = 0.1  # of the requests; the others are Automatic
+FIRST_LINES = 6  # of a file, mostly a licence
 MIDDLE_SHARE = 0.3  # of the places typed at
 INDENT = 4
+SMALLEST_LINE, LARGEST_LINE = 8, 90  # characters of a line that is typed at a place, without its indentation
 SMALLEST_REST = 60  # largest shortfall of the filler, in lines
 _ARGUMENTS = re.compile(r"\(([^()\n]{4,40})\)")
+_PROSE = re.compile(r"\s*(?://|/?\*|#(?!include|define|if|endif|\[)|--|\"\"\"|''\')")
 _TOP_LEVEL = re.compile(r"^(?:class|def) ")
 
 
@@ -92,6 +96,31 @@ def make_replay(files: Sequence[SourceFile], lines: int, keystrokes: int | None,
     if keystrokes is not None and len(made) < keystrokes:
         raise InputError(f"the block has only {len(made)} keystrokes to offer; ask for fewer than {keystrokes}")
     return Replay("\n".join([*above, *document, *below]) + "\n", tuple(made[:keystrokes]))
+
+
+def make_place(file: SourceFile, rng: random.Random) -> Replay | None:
+    """Return a document without one line, or without some arguments, and the keystrokes that write them.
+
+    Nobody mistypes or asks. Prose and what stands among the first lines of a file are not typed. None if nothing fits.
+    """
+    lines = file.text.split("\n")
+    rows = [
+        row
+        for row in range(FIRST_LINES, len(lines))
+        if SMALLEST_LINE <= len(lines[row].strip()) <= LARGEST_LINE and not _PROSE.match(lines[row])
+    ]
+    if not rows:
+        return None
+    row = rng.choice(rows)
+    line, arguments = lines[row].rstrip(), _ARGUMENTS.search(lines[row])
+    if arguments and rng.random() < MIDDLE_SHARE:
+        start, text, right, stroke = arguments.start(1), arguments[1], line[arguments.end(1) :], Stroke.MIDDLE
+    else:
+        start = len(line) - len(line.lstrip())
+        text, right, stroke = line[start:], "", Stroke.END
+    lines[row] = line[:start] + right
+    keys = (Keystroke(row, start + at, 0, letter, stroke, False) for at, letter in enumerate(text))
+    return Replay("\n".join(lines), tuple(keys))
 
 
 def apply(lines: list[str], key: Keystroke) -> None:

@@ -5,6 +5,8 @@ no head start from an editor's debounce. This is the hardest case for a single a
 
 Open loop: 8 to 12 keystrokes per second regardless of answers, as VS Code sends them: `$/cancelRequest` for the pending
 request, didChange, and the request 35 to 70 ms later.
+
+Watched: five keystrokes a second, as people type, and what an editor shows meanwhile.
 """
 
 import random
@@ -18,6 +20,8 @@ from bench.replay.client import LspClient, Pending
 from bench.replay.keystrokes import Keystroke, Replay, Stroke
 
 STROKES_A_SECOND = (8.0, 12.0)
+KEYS_A_SECOND = 5.0
+ASKS_AGAIN_SECONDS = 0.01  # before the next keystroke: a late answer that comes later than that is not seen
 REQUEST_AFTER_SECONDS = (0.035, 0.070)
 AUTOMATIC, INVOKED = 2, 1  # trigger kinds on the wire
 
@@ -41,11 +45,11 @@ class Sample:
     served: str
 
 
-def open_document(client: LspClient, uri: str, text: str) -> None:
-    """Open a Python document in the server."""
+def open_document(client: LspClient, uri: str, text: str, language: str = "python") -> None:
+    """Open a document in the server."""
     client.notify(
         "textDocument/didOpen",
-        {"textDocument": {"uri": uri, "languageId": "python", "version": 0, "text": text}},
+        {"textDocument": {"uri": uri, "languageId": language, "version": 0, "text": text}},
     )
 
 
@@ -85,6 +89,30 @@ def open_loop(client: LspClient, uri: str, replay: Replay, lines: int, seed: int
     for key, pending, pressed in asked:
         yield _sample("open", lines, key, pending.wait(), pressed, shown)
         shown = _texts(pending) or shown
+
+
+def watched(client: LspClient, uri: str, replay: Replay) -> Iterator[str]:
+    """Type KEYS_A_SECOND, ask as VS Code does, and again where a late answer waits.
+
+    Yield for each keystroke what is shown when the next one is due, "" if nothing is.
+    """
+    shown, due = "", perf_counter()
+    for version, key in enumerate(replay.keystrokes, 1):
+        due = max(due, perf_counter() - 0.1)
+        _sleep_until(due)
+        due += 1 / KEYS_A_SECOND
+        client.late = None
+        _change(client, uri, version, key)
+        _sleep_until(perf_counter() + REQUEST_AFTER_SECONDS[0])
+        pending = _ask(client, uri, key)
+        _sleep_until(due - ASKS_AGAIN_SECONDS)
+        if client.late and client.late["version"] == version:
+            pending = _ask(client, uri, key)
+        _sleep_until(due)
+        shown = shown[1:] if shown.startswith(key.text) else ""
+        if pending.done.is_set() and pending.result is not None:
+            shown = next(iter(_texts(pending)), "")
+        yield shown
 
 
 def _change(client: LspClient, uri: str, version: int, key: Keystroke) -> None:
