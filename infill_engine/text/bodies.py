@@ -1,10 +1,13 @@
-"""Bodies that words or tags delimit: whether a line opens or ends one."""
+"""Bodies: whether a line opens or ends one that words or tags delimit, and whether a text leaves one empty."""
+
+import re
 
 from infill_engine.text import delimiters, lines
 from infill_engine.text.languages import Bodies, Language
 from infill_engine.text.languages import language as language_named
 
 _COUNTED = frozenset({Bodies.WORDS, Bodies.TAGS})
+_EMPTY = re.compile(r"\s*(?:\{|\b(?:do|then))\s*\n\s*(?:[})\]]+[;,]?|end|fi|done)\s*\Z")
 
 
 def open_bodies(text: str, language: str) -> int:
@@ -15,6 +18,15 @@ def open_bodies(text: str, language: str) -> int:
 def ended_bodies(text: str, language: str) -> int:
     """Return how many bodies end in `text` that began before it; 0 if brackets or indentation delimit bodies."""
     return _balance(text, language)[1]
+
+
+def without_empty_body(text: str, language: str) -> str:
+    """Return a text up to the empty body that it ends in, "" if brackets stay open: `for x in xs {`, `}` is a header."""
+    found = _EMPTY.search(text)
+    if found is None:
+        return text
+    header = text[: found.start()]
+    return "" if delimiters.scan(header, language).opened else header
 
 
 def _balance(text: str, language: str) -> tuple[int, int]:

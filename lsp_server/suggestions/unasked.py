@@ -1,7 +1,9 @@
 """What is not shown unasked at a place, whatever its confidence."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
+from infill_engine.text.bodies import without_empty_body
 from infill_engine.types import Answer, Candidate, Reason
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.protocol.positions import Place
@@ -16,20 +18,34 @@ def unasked(
     """Return the part of an answer that may be shown unasked, where `lead` and a text would replace `start` to `end`.
 
     Left out is what the user typed past, and what names a file that does not exist. If the best text brings back what
-    was deleted there, nothing is shown: the user is about to write something else.
+    was deleted there, nothing is shown: the user is about to write something else. A block without a body is not shown,
+    only the text before it: the cursor would stand behind the block.
     """
     dismissals, deletions = requests.suggestions.dismissals, requests.suggestions.deletions
 
     def is_past(each: Candidate) -> bool:
         return dismissals.was_typed_past(snapshot, start, end, lead + each.text)
 
-    new = tuple(each for each in answer.candidates if not is_past(each))
-    if answer.candidates and not new:
+    filled = tuple(_without_empty_bodies(answer, snapshot.language))
+    if answer.candidates and not filled:
+        return Answer(reason=Reason.BLANK)
+    new = tuple(each for each in filled if not is_past(each))
+    if filled and not new:
         return Answer(reason=Reason.DISMISSED)
     if new and deletions.restores(snapshot, start, end, lead + new[0].text):
         return Answer(reason=Reason.DELETION)
     kept = tuple(each for each in new if not _is_invented(requests, snapshot, start, end, lead, each))
     return replace(answer, candidates=kept) if kept or not new else Answer(reason=Reason.LOW_CONFIDENCE)
+
+
+def _without_empty_bodies(answer: Answer, language: str) -> Iterator[Candidate]:
+    """Yield the candidates up to a body that is empty, each text once."""
+    seen: set[str] = set()
+    for each in answer.candidates:
+        text = without_empty_body(each.text, language)
+        if text.strip() and text not in seen:
+            seen.add(text)
+            yield each if text == each.text else replace(each, text=text)
 
 
 def _is_invented(

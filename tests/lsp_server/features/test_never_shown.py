@@ -13,6 +13,8 @@ SCRIPT = {
         {"before": "items.append", "candidates": ["(1) #"]},
         {"before": "items.insert", "candidates": ["(0, x)", "(1) #"]},
         {"before": "query(", "candidates": ["a) --"]},
+        {"before": "for ", "candidates": ["_, x := range xs {", "x in xs {", "x in xs do"]},
+        {"before": "let ", "candidates": ["y {"]},
         {"before": "greet(", "candidates": ["prивет", "привет"]},
     ]
 }
@@ -84,3 +86,20 @@ async def test_text_that_nobody_wants(neovim: Editor, marked: str, language: str
     assert texts is not None
     assert [text for text in texts if text.rstrip().endswith(("#", "--")) or "prи" in text] == []
     assert [text for text in shown if text not in texts] == []
+
+
+@pytest.mark.parametrize(
+    ("marked", "language", "shown"),
+    [
+        ("func f(xs []int) {\n\tfor │\n}\n", "go", "_, x := range xs"),
+        ("fn f(xs: &[i32]) {\n    for │\n}\n", "rust", "x in xs"),
+        ("function f(xs)\n  for │\nend\n", "lua", "x in xs"),
+        ("fn f() {\n    let │\n}\n", "rust", "y"),
+    ],
+)
+async def test_no_body_without_anything_in_it_unasked(neovim: Editor, marked: str, language: str, shown: str) -> None:
+    uri = neovim.open(marked, language=language)
+    texts = await neovim.ask(uri)
+    assert (texts or [""])[0].startswith(shown) or shown == "y"
+    assert [text for text in texts or [] if "\n" in text] == []
+    assert [text for text in await neovim.ask(uri, kind=INVOKED) or [] if "\n" in text] != []
