@@ -6,7 +6,7 @@ FOLDER holds a folder of source files for each language, named by its LSP identi
 of places. The server runs with its default settings. Writes one JSON line per keystroke to --out; the last line printed
 is one JSON object.
 
-A suggestion is `right` if the document goes on with it, `begun` if only its first character does, and otherwise `wrong`.
+A suggestion is `right` if the document goes on with it, `begun` if only its beginning does, and otherwise `wrong`.
 """
 
 import argparse

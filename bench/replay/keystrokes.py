@@ -1,8 +1,8 @@
 """Simulates typing real code into a real file: the initial document, then one keystroke after another.
 
 `make_replay` types much into one document of Python, with detours; `make_place` types one piece of any language.
-In a replay, typing happens in a block of real code. Some runs of its lines are removed and typed again as in an editor: Enter
-inserts indentation, Backspace removes one level of it, and an occasional wrong letter is typed and deleted. Some
+In a replay, typing happens in a block of real code. Some runs of its lines are removed and typed again as in an editor:
+Enter inserts indentation, Backspace removes one level of it, and an occasional wrong letter is typed and deleted. Some
 arguments are removed from the middle of their lines and typed again with the rest of the line to their right. The same
 seed types the same text, however many lines of other code surround the block.
 """

@@ -21,7 +21,7 @@ def ended_bodies(text: str, language: str) -> int:
 
 
 def without_empty_body(text: str, language: str) -> str:
-    """Return a text up to the empty body that it ends in, "" if brackets stay open: `for x in xs {`, `}` is a header."""
+    """Return a text up to the empty body that it ends in; "" if a bracket would stay open."""
     found = _EMPTY.search(text)
     if found is None:
         return text

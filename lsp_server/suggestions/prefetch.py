@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 
+from infill_engine.serving.duty_cycle import on_battery
 from infill_engine.serving.protocol import State
 from lsp_server.background import BackgroundTasks
 from lsp_server.documents.snapshots import EditKind, Snapshot
@@ -27,13 +28,14 @@ class Prefetcher:
     def edited(self, snapshot: Snapshot, arrived: float) -> None:
         """Prepare for the place of an edit that `arrived` at this time, unless another edit follows.
 
-        Nothing is suggested unasked after a deletion or an undo, but the user is likely to type there next.
+        Nothing is suggested unasked after a deletion or an undo, but the user is likely to type there next. On battery,
+        nothing is computed before the client asks.
         """
         self.cancel()
         later = asyncio.get_running_loop().call_later
         if snapshot.last_edit is not EditKind.INSERTION:
             self._timer = later(PAUSE_SECONDS, self._prefetch_newest, snapshot)
-        elif self.requests.engine.status.state is State.READY and not self.requests.refusal(snapshot, snapshot.cursor):
+        elif self._may_speculate(snapshot):
             due = arrived + self.requests.workspace.settings.budget_ms / 1000
             self._timer = later(BURST_SECONDS, self._speculate, snapshot, due)
 
@@ -56,13 +58,14 @@ class Prefetcher:
             self._prefetch(snapshot)
 
     def cursor_rested(self, snapshot: Snapshot, place: Place) -> None:
-        """Parse the text where the cursor has come to rest, and have the engine read it.
+        """Parse the text where the cursor has come to rest, and have the engine read it, but not on battery.
 
         Not after a worker has died: the text may have caused that, and prefetching must not use up the restarts.
         """
         if self.requests.refusal(snapshot) is None and self.requests.engine.worker.trusted:
             self._cursor = (snapshot.version, place)
-            self._prefetch(snapshot)
+            if not on_battery():
+                self._prefetch(snapshot)
             snapshot.syntax.at(snapshot.lines, place)
 
     def engine_ready(self) -> None:
@@ -87,6 +90,10 @@ class Prefetcher:
         self.requests.engine.index_project(workspace.project.around(snapshot.uri))
         if (newest := workspace.documents.get(snapshot.uri)) is not None:
             self._prefetch(newest)  # its context refers to the current text
+
+    def _may_speculate(self, snapshot: Snapshot) -> bool:
+        ready = self.requests.engine.status.state is State.READY and not on_battery()
+        return ready and not self.requests.refusal(snapshot, snapshot.cursor)
 
     def _speculate(self, snapshot: Snapshot, due: float) -> None:
         self._timer = None

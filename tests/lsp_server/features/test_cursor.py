@@ -9,11 +9,14 @@ import pytest
 from capabilities import NEOVIM
 from editor import CURSOR, editor
 
+from infill_engine.budget.deadline import now
 from infill_engine.serving.protocol import Infill, Prefetch, State, Status
 from infill_engine.settings import WindowSettings
+from lsp_server.documents.snapshots import Change
 from lsp_server.engine.supervisor import WorkerProcess
 from lsp_server.server import create_server
 from lsp_server.settings.schema import ServerSettings
+from lsp_server.suggestions.prefetch import BURST_SECONDS
 from lsp_server.suggestions.refusal import LARGEST_SIZE
 
 URI, OTHER, SECRET = "file:///project/a.py", "file:///project/b.py", "file:///project/.env"
@@ -120,6 +123,21 @@ async def test_nothing_is_read_where_it_is_switched_off(bench: Bench, settings: 
     bench.session.workspace.settings = settings
     bench.rest(0, 0)
     assert bench.sent == []
+
+
+@pytest.mark.parametrize(("plugged", "read"), [(True, 1), (None, 1), (False, 0)])
+async def test_nothing_is_read_ahead_on_battery(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, plugged: bool | None, read: int
+) -> None:
+    battery = SimpleNamespace(percent=80, power_plugged=plugged)
+    monkeypatch.setattr(psutil, "sensors_battery", lambda: battery, raising=False)
+    bench.rest(0, 0)
+    assert len(bench.warmed) == read
+    bench.sent.clear()
+    bench.session.workspace.documents.change(URI, Change("d", (0, 0), (0, 0)))
+    bench.session.prefetch.edited(bench.session.workspace.documents.get(URI), now())
+    await asyncio.sleep(5 * BURST_SECONDS)
+    assert len([item for item in bench.sent if isinstance(item, Infill)]) == read
 
 
 async def test_an_enormous_document_is_left_alone(bench: Bench) -> None:
