@@ -23,11 +23,11 @@ from typing import Any
 from bench.json_lines import write_lines
 from bench.replay.client import LspClient
 from bench.replay.keystrokes import Replay, apply, make_place
-from bench.replay.typing_runs import close_document, open_document, watched
+from bench.replay.typing_runs import close_document, open_document, rest_cursor, watched
 from bench.sources import read_folder
 from infill_engine.errors import InfillError, InputError
 
-SETTLE_SECONDS = 1.0  # between opening a document and the first keystroke
+SETTLE_SECONDS = 1.0  # between placing the cursor in a document and the first keystroke
 CHARS = 60  # of the text on both sides in the results
 
 
@@ -91,6 +91,7 @@ def _typed(
     """Yield a row for each of the first keystrokes after which something of the line or the arguments is left."""
     uri, lines = f"file:///typed/{number}/{path}", place.text.split("\n")
     open_document(client, uri, place.text, language)
+    rest_cursor(client, uri, place.keystrokes[0])
     time.sleep(SETTLE_SECONDS)
     whole = place.text.split("\n")
     for key in place.keystrokes:

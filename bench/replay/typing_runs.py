@@ -18,6 +18,7 @@ from typing import Any
 
 from bench.replay.client import LspClient, Pending
 from bench.replay.keystrokes import Keystroke, Replay, Stroke
+from lsp_server.protocol.messages import CURSOR
 
 STROKES_A_SECOND = (8.0, 12.0)
 KEYS_A_SECOND = 5.0
@@ -51,6 +52,12 @@ def open_document(client: LspClient, uri: str, text: str, language: str = "pytho
         "textDocument/didOpen",
         {"textDocument": {"uri": uri, "languageId": language, "version": 0, "text": text}},
     )
+
+
+def rest_cursor(client: LspClient, uri: str, key: Keystroke) -> None:
+    """Say that the cursor rests where a keystroke will be, as the plugins for Neovim and VS Code do."""
+    position = {"line": key.row, "character": key.column}
+    client.notify(CURSOR, {"textDocument": {"uri": uri}, "position": position})
 
 
 def close_document(client: LspClient, uri: str) -> None:
