@@ -20,12 +20,15 @@ def ended_bodies(text: str, language: str) -> int:
     return _balance(text, language)[1]
 
 
-def without_empty_body(text: str, language: str) -> str:
-    """Return a text up to the empty body that it ends in; "" if a bracket would stay open."""
-    found = _EMPTY.search(text)
+def without_empty_body(before: str, text: str, language: str) -> str:
+    """Return a text that follows `before` up to the empty body in which it ends.
+
+    The result is "" if the body begins before the text, or if a bracket would stay open.
+    """
+    found = _EMPTY.search(before + text)
     if found is None:
         return text
-    header = text[: found.start()]
+    header = text[: max(0, found.start() - len(before))]
     return "" if delimiters.scan(header, language).opened else header
 
 

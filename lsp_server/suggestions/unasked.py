@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from infill_engine.text.bodies import without_empty_body
 from infill_engine.types import Answer, Candidate, Reason
-from lsp_server.documents.snapshots import Snapshot
+from lsp_server.documents.snapshots import Snapshot, text_between
 from lsp_server.protocol.positions import Place
 from lsp_server.protocol.uris import path_of
 from lsp_server.suggestions.invented import invents
@@ -26,7 +26,7 @@ def unasked(
     def is_past(each: Candidate) -> bool:
         return dismissals.was_typed_past(snapshot, start, end, lead + each.text)
 
-    filled = tuple(_without_empty_bodies(answer, snapshot.language))
+    filled = tuple(_without_empty_bodies(answer, snapshot, start, lead))
     if answer.candidates and not filled:
         return Answer(reason=Reason.BLANK)
     new = tuple(each for each in filled if not is_past(each))
@@ -38,11 +38,13 @@ def unasked(
     return replace(answer, candidates=kept) if kept or not new else Answer(reason=Reason.LOW_CONFIDENCE)
 
 
-def _without_empty_bodies(answer: Answer, language: str) -> Iterator[Candidate]:
+def _without_empty_bodies(answer: Answer, snapshot: Snapshot, start: Place, lead: str) -> Iterator[Candidate]:
     """Yield the candidates up to a body that is empty, each text once."""
+    above = next((row for row in range(start[0] - 1, -1, -1) if snapshot.lines[row].strip()), start[0])
+    before = text_between(snapshot.lines, (above, 0), start) + lead
     seen: set[str] = set()
     for each in answer.candidates:
-        text = without_empty_body(each.text, language)
+        text = without_empty_body(before, each.text, snapshot.language)
         if text.strip() and text not in seen:
             seen.add(text)
             yield each if text == each.text else replace(each, text=text)

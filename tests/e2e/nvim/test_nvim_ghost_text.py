@@ -11,6 +11,9 @@ from nvim_editor import SCRIPT, Editor, Start
         ("f(mid(│), 2)", "first"),
         ("def f():\n    │\n\n\nprint(1)", "one = 1\n    return one"),
         ("a = '😀é' + │", "'ünï' + tail"),
+        ("ברכה = 'שלום ' + │  # א", "שם + '!'"),
+        ("a = '你好' + │", "'世界'"),
+        ("a = '👩‍👩‍👧' + │", "'👍🏽' + tail"),
     ],
 )
 def test_is_shown_where_accepting_inserts_it(nvim: Editor, marked: str, ghost: str) -> None:

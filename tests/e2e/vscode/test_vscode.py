@@ -39,6 +39,9 @@ ACCEPTED = {
     "at_the_end": ("x =│\nrest()\n", " ", "alpha(1)", "x = alpha(1)\nrest()\n"),
     "mid_line": ("y = join│) + 1\n", "(", "left, right", "y = join(left, right) + 1\n"),
     "after_emoji": ("a = '😀é'; x =│  # 😀\n", " ", "alpha(1)", "a = '😀é'; x = alpha(1)  # 😀\n"),
+    "after_rtl": ("ברכה = 'שלום ' +│  # א\n", " ", "שם + 'a'", "ברכה = 'שלום ' + שם + 'a'  # א\n"),
+    "after_cjk": ("a = '你好' +│\n", " ", "'世界'", "a = '你好' + '世界'\n"),
+    "after_joined_emoji": ("a = '👩‍👩‍👧' +│\n", " ", "'👍🏽' + tail", "a = '👩‍👩‍👧' + '👍🏽' + tail\n"),
     "several_lines": (
         "def lines():\n   │\n\n\nlines()\n",
         " ",

@@ -27,4 +27,22 @@ from infill_engine.text.bodies import without_empty_body
     ],
 )
 def test_without_empty_body(language: str, text: str, expected: str) -> None:
-    assert without_empty_body(text, language) == expected
+    assert without_empty_body("", text, language) == expected
+
+
+@pytest.mark.parametrize(
+    ("language", "before", "text", "expected"),
+    [
+        ("shellscript", "for f in *.c; d", "o\ndone", ""),
+        ("shellscript", "for f in *.c; do", "\ndone", ""),
+        ("shellscript", "for f in *.c; do\n  ", "done", ""),
+        ("lua", "  for i = 1, 3 ", "do\n  end", ""),
+        ("ruby", "xs.each do\r\n\r\n  ", "end", ""),
+        ("javascript", "app.get('/', () => {\n  ", "});", ""),
+        ("go", "\tfor ", "_, x := range xs {\n\t}", "_, x := range xs"),
+        ("shellscript", "for f in *.c; do\n  cc $f\n", "done", "done"),
+        ("javascript", "run(() => {\n  ", "a();\n});", "a();\n});"),
+    ],
+)
+def test_the_body_may_begin_before_the_text(language: str, before: str, text: str, expected: str) -> None:
+    assert without_empty_body(before, text, language) == expected

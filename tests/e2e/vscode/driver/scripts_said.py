@@ -7,6 +7,9 @@ SCRIPT = {
     "rules": [
         {"before": "import os\nos.getcwd()\n\nx = ", "candidates": ["below(1)"]},
         {"before": "x = ", "candidates": ["alpha(1)", "beta(2, 3)", "gamma"]},
+        {"before": "'שלום ' + ", "candidates": ["שם + 'a'"]},
+        {"before": "'你好' + ", "candidates": ["'世界'"]},
+        {"before": "'👩‍👩‍👧' + ", "candidates": ["'👍🏽' + tail"]},
         {"before": "words = ", "candidates": ["one two three"]},
         {"before": "value = printer", "candidates": ["(text)"]},
         {"before": "join(", "candidates": ["left, right", "left"]},
