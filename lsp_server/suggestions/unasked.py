@@ -27,15 +27,13 @@ def unasked(
         return dismissals.was_typed_past(snapshot, start, end, lead + each.text)
 
     filled = tuple(_without_empty_bodies(answer, snapshot, start, lead))
-    if answer.candidates and not filled:
-        return Answer(reason=Reason.BLANK)
     new = tuple(each for each in filled if not is_past(each))
     if filled and not new:
         return Answer(reason=Reason.DISMISSED)
     if new and deletions.restores(snapshot, start, end, lead + new[0].text):
         return Answer(reason=Reason.DELETION)
     kept = tuple(each for each in new if not _is_invented(requests, snapshot, start, end, lead, each))
-    return replace(answer, candidates=kept) if kept or not new else Answer(reason=Reason.LOW_CONFIDENCE)
+    return replace(answer, candidates=kept) if kept or not answer.candidates else Answer(reason=Reason.LOW_CONFIDENCE)
 
 
 def _without_empty_bodies(answer: Answer, snapshot: Snapshot, start: Place, lead: str) -> Iterator[Candidate]:

@@ -96,6 +96,20 @@ def test_nothing_flickers_while_typing_along(code: Workbench) -> None:
     assert [frame for frame in seen if "".join(frame).rstrip(")") != "x = alpha(1"] == [], seen
 
 
+def test_nothing_flickers_while_words_are_accepted(code: Workbench) -> None:
+    code.open("words.py", "words =│\n")
+    code.type_text(" ")
+    code.wait_for_ghost("one two three")
+    code.browser.call("evaluate", f"({_WATCH})()")
+    for _ in range(2):
+        code.press("Control+ArrowRight")
+        time.sleep(PAUSE)
+    frames = [tuple(frame) for frame in code.browser.call("evaluate", "window.frames")]
+    seen = list(dict.fromkeys(frames))
+    assert [frame for frame in seen if "".join(frame) != "words = one two three"] == [], seen
+    assert len(seen) >= 3, seen
+
+
 def test_ghost_text_that_vs_code_does_not_show_is_explained(code: Workbench) -> None:
     code.open("hidden.py", "x = │\n")
     code.prefer({"editor.inlineSuggest.enabled": False})
