@@ -15,6 +15,7 @@ from infill_engine.types import InfillRequest
 PLACEHOLDER = "x"  # fills the hole to measure the faults of the code around it
 # characters beyond each window: if a window ended after a line that opens a block, that line would seem to be a fault
 MORE_CHARS = 8_000
+NEAR_CHARS = 2_000  # on each side of the hole; all that counts in code with faults
 BREAKS = 1.0  # relative new faults (see `new_faults`) from which a text counts as broken
 
 
@@ -151,7 +152,23 @@ def _parsed(before: str, after: str, language: str, *, cut: bool) -> _ParsedCont
 
     A cut text may begin inside a docstring or an argument list, so that its parse means nothing. Starting at the first
     definition fixes about half of these cases, at the last one some more.
+
+    In code with faults, the parser's recovery takes milliseconds for each text and blames texts for faults far away. So
+    only what is near the hole counts there, unless it has more faults.
     """
+    best = _from_a_definition(before, after, language, cut=cut)
+    if best is None or not best.least or max(len(before), len(after)) <= NEAR_CHARS:
+        return best
+    above, below = before[-NEAR_CHARS:], after[:NEAR_CHARS]
+    if len(above) < len(before):
+        above = above[above.find("\n") + 1 :]
+    if len(below) < len(after):
+        below = below[: below.rfind("\n") + 1]
+    near = _from_a_definition(above, below, language, cut=cut or len(above) < len(before))
+    return near if near is not None and near.least <= best.least else best
+
+
+def _from_a_definition(before: str, after: str, language: str, *, cut: bool) -> _ParsedContext | None:
     starts = language_named(language).code.starts if cut else None
     headers = [] if starts is None else [match.start() for match in starts.finditer(before)]
     best: _ParsedContext | None = None

@@ -121,3 +121,9 @@ def test_a_line_may_end_a_call_in_a_body_that_is_still_open() -> None:
 def test_bodies_that_a_word_ends_may_be_open(language: str, marked: str, opens: str, breaks: str) -> None:
     sound, broken = new_faults([opens, breaks], request(marked, language))
     assert (sound, broken >= BREAKS) == (0, True)
+
+
+def test_a_fault_far_from_the_hole_counts_neither_for_nor_against_a_text() -> None:
+    far = "def broken(:\n    return 1\n\n\n" + "def one(value):\n    return value\n\n\n" * 80
+    sound, broken = new_faults(["values.sort()", "values.sort("], request(f"{far}def two(values):\n    │\n", "python"))
+    assert (sound, broken) == (0, 1)
