@@ -31,7 +31,7 @@ def new_faults(texts: Sequence[str], request: InfillRequest) -> list[float]:
     """Return for each text (its faults - faults of the best filling) / (1 + faults of the best filling); 0 without a
     grammar.
 
-    The best filling is an empty text, a name, or the best of the texts.
+    The best filling is an empty text, a name, a name that closes what its line opens, or the best of the texts.
     """
     around = _parsed_context(request) if texts else None
     if around is None:
@@ -198,4 +198,12 @@ def _parsed_from(before: str, after: str, language: str) -> _ParsedContext | Non
         bodies=open_bodies(above, language),
         ended=ended_bodies(after, language),
     )
-    return replace(around, least=min(around.faults_with(PLACEHOLDER), around.faults_with("")))
+    fillings = ("", PLACEHOLDER, PLACEHOLDER + _closers(before.rpartition("\n")[2], language))
+    return replace(around, least=min(map(around.faults_with, fillings)))
+
+
+def _closers(line: str, language: str) -> str:
+    """Return what closes the string and the brackets that a line leaves open."""
+    read = delimiters.scan(line, language)
+    quote = delimiters.closing_of(read.inside, language) if delimiters.is_quote(read.inside, language) else ""
+    return quote + "".join(delimiters.PAIRS[bracket] for bracket in reversed(read.opened))

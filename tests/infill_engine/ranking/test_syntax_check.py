@@ -127,3 +127,21 @@ def test_a_fault_far_from_the_hole_counts_neither_for_nor_against_a_text() -> No
     far = "def broken(:\n    return 1\n\n\n" + "def one(value):\n    return value\n\n\n" * 80
     sound, broken = new_faults(["values.sort()", "values.sort("], request(f"{far}def two(values):\n    │\n", "python"))
     assert (sound, broken) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("language", "marked", "text", "broken"),
+    [
+        ("python", "def main():\n    save(│\n", "path, data):", True),
+        ("python", "def main():\n    save(│\n", "path, data)", False),
+        ("python", "def main():\n    save('│\n", "path', data):", True),
+        ("javascript", "function main() {\n  save(│\n}\n", "path) {\n  }", True),
+        ("javascript", "function main() {\n  save(│\n}\n", "path);", False),
+        ("go", "func main() {\n\tsave([]int{│\n}\n", "1}) int {\n\t}", True),
+        ("go", "func main() {\n\tsave([]int{│\n}\n", "1})", False),
+        ("rust", "fn main() {\n    save(│\n}\n", "path: &str) -> i32 {\n    }", True),
+        ("rust", "fn main() {\n    save(│\n}\n", "path);", False),
+    ],
+)
+def test_a_text_alone_that_closes_its_call_wrongly(language: str, marked: str, text: str, broken: bool) -> None:
+    assert (new_faults([text], request(marked, language))[0] >= BREAKS) == broken
