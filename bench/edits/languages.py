@@ -62,7 +62,7 @@ def main() -> None:
     for name in sorted(path.name for path in options.sources.iterdir() if path.is_dir()):
         if name == "python" or load_query(language(name), "locals") is None:
             continue
-        files = _files(options.sources / name, name, chance)
+        files = code_files(options.sources / name, name, chance)
         cases = list(_harmless(files, name, chance, options.each))
         if name in OF_SERVICE and options.typescript is not None:
             cases += _renames(files, name, chance, options.each, options.sources / name, options.typescript)
@@ -76,7 +76,7 @@ def main() -> None:
     print(json.dumps(summaries))
 
 
-def _files(folder: Path, name: str, chance: random.Random) -> list[SourceFile]:
+def code_files(folder: Path, name: str, chance: random.Random) -> list[SourceFile]:
     """Return the files that are short enough and free of syntax errors, in random order."""
     found = []
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
@@ -109,7 +109,7 @@ def _renames(
         if len(cases) >= each or sum(case.file is file for case in cases) >= MOST_FROM_FILE:
             continue
         source = Source.parse(file.text, name)
-        spots = [spot for spot in row["places"] if source is not None and _is_code(source, spot[0])]
+        spots = [spot for spot in row["places"] if source is not None and is_code(source, spot[0])]
         if len(spots) < 2 or spots[0] != row["places"][0] or row["name"] == "this":
             continue
         start, end, *_ = spots[0]
@@ -147,8 +147,8 @@ def _harmless(files: Sequence[SourceFile], name: str, chance: random.Random, eac
 def _edits(text: str, source: Source, name: str, chance: random.Random) -> Iterator[tuple[str, Change | None]]:
     lexical = language(name).lexical
     mark = next((each for each in ("//", "#", "--") if each in lexical.comment_marks), "")
-    ends = [m.start() for m in re.finditer(r"(?<=[;})])\n", text) if _is_code(source, m.start() - 1)]
-    starts = [m.start() for m in re.finditer(r"(?m)^[ \t]*[^\W\d]\w*", text) if _is_code(source, m.end() - 1)]
+    ends = [m.start() for m in re.finditer(r"(?<=[;})])\n", text) if is_code(source, m.start() - 1)]
+    starts = [m.start() for m in re.finditer(r"(?m)^[ \t]*[^\W\d]\w*", text) if is_code(source, m.end() - 1)]
     comments = [
         m for m in re.finditer(r"\b[^\W\d_]{4,}\b", text) if _type_at(source, m.start()) in source.nodes.comments
     ]
@@ -170,7 +170,7 @@ def _edits(text: str, source: Source, name: str, chance: random.Random) -> Itera
         yield "blank line", Change(at, at, "\n")
         indented = chance.choice(starts)
         yield "indented", Change(indented, indented, "  ")
-    removed = [m for m in re.finditer(r"(?m)^[ \t]+[^\n{}]*;[ \t]*\n", text) if _is_code(source, m.end() - 2)]
+    removed = [m for m in re.finditer(r"(?m)^[ \t]+[^\n{}]*;[ \t]*\n", text) if is_code(source, m.end() - 2)]
     if removed:
         one = chance.choice(removed)
         yield "statement removed", Change(one.start(), one.end(), "")
@@ -182,7 +182,7 @@ def _type_at(source: Source, at: int) -> str:
     return source.node_at(at, at + 1).type
 
 
-def _is_code(source: Source, at: int) -> bool:
+def is_code(source: Source, at: int) -> bool:
     kind = _type_at(source, at)
     return kind not in source.nodes.comments | source.nodes.strings | source.syntax.string_parts
 

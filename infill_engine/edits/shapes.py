@@ -14,6 +14,7 @@ from infill_engine.edits.source import Source, ancestors
 MOST_STEPS = 8  # nodes between a literal and what says its type
 _THROUGH = ("parenthesized_expression", "array", "ternary_expression", "binary_expression", "await_expression")
 _FUNCTIONS = ("function_declaration", "function_expression", "arrow_function", "method_definition")
+_CLASSES = ("class_declaration", "class", "abstract_class_declaration")
 _PATTERNS = ("object_pattern", "shorthand_property_identifier_pattern", "pair_pattern", "object_assignment_pattern")
 _ATTRIBUTES = ("jsx_opening_element", "jsx_self_closing_element")
 
@@ -118,11 +119,20 @@ def _types_of_parameter(source: Source, definition: Node, index: int, owned: Own
     while function is not None and function.type == "call_expression":  # `memo(…)`
         arguments = function.child_by_field_name("arguments")
         function = None if arguments is None else next(iter(arguments.named_children), None)
+    if function is not None and function.type in _CLASSES:
+        body = function.child_by_field_name("body")
+        members = () if body is None else body.named_children
+        function = next((one for one in members if _is_constructor(source, one)), None)
     if function is None or function.type not in _FUNCTIONS:
         return ()
     parameters = function.child_by_field_name("parameters")
     nodes = [] if parameters is None else [node for node in parameters.named_children if node.type != "comment"]
     return _of_parameter(source, nodes[index], owned) if index < len(nodes) else ()
+
+
+def _is_constructor(source: Source, member: Node) -> bool:
+    name = member.child_by_field_name("name")
+    return member.type == "method_definition" and name is not None and source.text_of(name) == "constructor"
 
 
 def _parameter(node: Node) -> Node | None:

@@ -65,10 +65,15 @@ def _proposals(source: Source, names: Names, renaming: Renaming, shift: Shift) -
     if not defining and not _is_only(names, owner):
         return  # some of the uses may mean something else
     others = Names.of(source, renaming.new)
-    if others is None or _is_taken(others, names, owner) or not _is_exact(source.syntax, names, owner, group):
+    if others is None or not _is_exact(source.syntax, names, owner, group):
         return
-    if not defining and any(one.kind in FOREIGN for one in group):
-        yield from _replaced(source, group, renaming, shift)
+    variable = not names.scopes[owner.scope].is_class
+    known = variable and renaming.new in source.syntax.builtins and not any(one.owner for one in others.all)
+    if not defining and (known or any(one.kind in FOREIGN for one in group)):
+        if known or not _is_taken(others, names, owner):
+            yield from _replaced(source, group, renaming, shift, known=known)
+        return
+    if _is_taken(others, names, owner):
         return
     meant = meant_by(source, group, defining or edited, [one for one in group if defines(one, source.syntax)])
     if meant is None:
@@ -94,11 +99,14 @@ def _proposals(source: Source, names: Names, renaming: Renaming, shift: Shift) -
         yield Proposal(more, f"{_label(more)}, on other objects too", OTHER_OBJECTS, Kind.RENAME)
 
 
-def _replaced(source: Source, group: Sequence[Occurrence], renaming: Renaming, shift: Shift) -> Iterator[Proposal]:
-    """Yield the other uses of an imported name that two uses no longer mean; then what is imported."""
+def _replaced(
+    source: Source, group: Sequence[Occurrence], renaming: Renaming, shift: Shift, *, known: bool
+) -> Iterator[Proposal]:
+    """Yield the other uses of a name that two uses no longer mean; then what is imported, if the new name is not known
+    everywhere."""
     uses = [one for one in group if one.start not in renaming.starts and not defines(one, source.syntax)]
     imports = [one for one in group if defines(one, source.syntax)]
-    if not uses and [one.kind for one in imports] == ["import"]:
+    if not uses and not known and [one.kind for one in imports] == ["import"]:
         edits = _edits_of(imports, renaming, shift)
         yield Proposal(edits, f"import {renaming.new} instead", IMPORT_INSTEAD, Kind.RENAME)
     elif uses:
@@ -186,7 +194,7 @@ def _confidence(source: Source, group: Sequence[Occurrence], edited: Sequence[Oc
 def _keywords(source: Source, names: Names, edited: Sequence[Occurrence]) -> list[Occurrence]:
     """Return the arguments that calls pass by the name of a parameter."""
     spelled = [one for one in names.all if one.role is Role.KEYWORD]
-    parameters = [one for one in edited if one.kind == "parameter"]
+    parameters = [one for one in edited if one.kind in ("parameter", "promoted")]
     if not spelled or not parameters:
         return []
     function = enclosing(parameters[0].node, source.syntax.functions)

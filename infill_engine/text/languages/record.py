@@ -138,7 +138,8 @@ class Syntax(Table, frozen=True, kw_only=True):
     group `part` marks one of several parts. `overloads` says that functions of one name may differ by their
     parameters, `redefines` that an assignment is written like a definition, `dynamic_scope` that a function sees
     the locals of its callers. `several` are the brackets around several variables that take the values of a call,
-    "," if they stand without brackets, and "" if not all values have to be taken.
+    "," if they stand without brackets, and "" if not all values have to be taken. `builtins` are functions, types and
+    objects that every file knows without an import.
     """
 
     functions: frozenset[Word]
@@ -180,6 +181,7 @@ class Syntax(Table, frozen=True, kw_only=True):
     redefines: bool
     dynamic_scope: bool
     several: str
+    builtins: frozenset[Word]
 
 
 class Code(Table, frozen=True, kw_only=True):
