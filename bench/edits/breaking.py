@@ -4,8 +4,9 @@
 
 The first FOLDER has a folder for each language, the second is the unpacked package `typescript` 5.x of npm. Every
 proposal after an edit is applied by itself. It breaks something if the result has a fault that neither the text before
-the edit nor the one after it had. CPython judges Python, TypeScript's language service JavaScript and TypeScript. In
-other languages, only the next edits after a random edit are counted. The last line is JSON.
+the edit nor the one after it had. If the edit itself made such a fault, the proposal only goes on with it; an undefined
+value that the user is told to fill in is none. CPython judges Python, TypeScript's language service JavaScript and
+TypeScript. The last line is JSON.
 """
 
 import argparse
@@ -108,23 +109,34 @@ def new_faults(tried: Sequence[Tried], name: str, typescript: Path | None) -> It
     else:
         assert typescript is not None
         found = typescript_faults([(f"/{one.file.path}", one.texts) for one in tried], typescript)
-    for one, (before, after, result) in zip(tried, found, strict=True):
-        new = _plain(result) - (_plain(before) | _plain(after))
-        written = {word for change in one.edit for word in re.findall(r"[\w$]+", change.new)}
-        for fault in list(new):
-            if fault in {f"undefined {word.removesuffix(NEW)}" for word in written} and (
-                one.proposal.kind in TO_FILL_IN or fault in _plain(after)
-            ):
-                del new[fault]
-        yield new
+    for one, texts in zip(tried, found, strict=True):
+        before, after, result = map(_plain, texts)
+        made = after - before  # the user's own: a proposal may go on with it
+        kinds = {_kind(fault) for fault in made}
+        words = {word.removesuffix(NEW) for change in one.edit for word in re.findall(r"[\w$]+", change.new)}
+        to_fill_in = words if one.proposal.kind in TO_FILL_IN else set()
+        new = result - (before | after)
+        yield Faults(
+            {
+                fault: count
+                for fault, count in new.items()
+                if _kind(fault) not in kinds and to_fill_in.isdisjoint(re.findall(r"[\w$]+", fault))
+            }
+        )
 
 
 def _plain(faults: Faults) -> Faults:
     """Return the faults as if new names were the old ones."""
     found: Faults = Counter()
     for fault, count in faults.items():
-        found[fault.replace(NEW, "")] += count
+        found[re.sub(r" Did you mean .*", "", fault.replace(NEW, ""))] += count
     return found
+
+
+def _kind(fault: str) -> str:
+    """Return the number of a fault that TypeScript numbers, or else all of it: similar names get different texts."""
+    number = fault.split()[0]
+    return number if number.isdigit() else fault
 
 
 def _print(one: Tried, new: Faults) -> None:

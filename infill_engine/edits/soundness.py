@@ -1,7 +1,8 @@
 """What every proposal must satisfy, whoever made it: afterwards, each name means as much as before.
 
 A use that stays still finds a definition, and not another one. No line is removed if what stays reads what the line
-defines. A new name means something, unless the user has written it. Nothing here knows how proposals are found.
+defines. A new name means something, unless the user has written it. No body loses its last statement if it needs
+one. Nothing here knows how proposals are found.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -14,9 +15,11 @@ from infill_engine.edits.flow import Flow, Place
 from infill_engine.edits.names import Defined, defined_in
 from infill_engine.edits.occurrence import Occurrence, Owner, Role, defines
 from infill_engine.edits.scopes import Names
-from infill_engine.edits.source import Source
+from infill_engine.edits.source import Source, ancestors
 from infill_engine.edits.templates import WORD
 from infill_engine.edits.types import Change, Edit
+from infill_engine.text.languages.record import Bodies
+from infill_engine.text.languages.registry import language
 
 _ASSIGNED = ("variable", "hoisted", "assigned", "free", "")  # kinds of definitions that later ones may replace
 
@@ -66,10 +69,31 @@ def is_sound(before: Source, after: Source, edits: Sequence[Edit], written: Coll
     step = _Step(before, after, tuple(Change(*one) for one in words_changed(before.text, changes, before.language)))
     names = {one.name for pair in step.defined for side in pair for one in side}
     return (
-        all(_keeps_its_meaning(step, name) for name in names)
+        not _empties_a_body(step)
+        and all(_keeps_its_meaning(step, name) for name in names)
         and not any(_is_still_read(step, one) for old, new in step.defined if not new for one in old)
         and (written is None or all(_means_something(step, *word) for word in _new_words(step, written)))
     )
+
+
+def _empties_a_body(step: _Step) -> bool:
+    """Return whether the changes remove all statements of a body that must have one."""
+    source = step.before
+    if language(source.language).layout.bodies is not Bodies.INDENTATION:
+        return False
+    gone = [one for one in step.changes if not one.new.strip() and one.end > one.start]
+    spans = [(source.to_byte(one.start), source.to_byte(one.end)) for one in gone]
+    for one in gone:
+        text = source.text[one.start : one.end]
+        start, end = one.start + len(text) - len(text.lstrip()), one.start + len(text.rstrip())
+        inside = source.node_at(start, end)
+        body = next((node for node in (inside, *ancestors(inside)) if node.type in source.nodes.bodies), None)
+        nodes = [] if body is None else [one for one in body.named_children if one.type not in source.nodes.comments]
+        if nodes and all(
+            any(first <= one.start_byte and one.end_byte <= last for first, last in spans) for one in nodes
+        ):
+            return True
+    return False
 
 
 def _defined(source: Source, start: int, end: int) -> list[Defined]:

@@ -59,21 +59,17 @@ def _proposals(source: Source, names: Names, renaming: Renaming, shift: Shift) -
     if any(one.kind in MODULES for one in edited) and not renaming.rewritten:
         return  # another module
     defining = [one for one in edited if defines(one, source.syntax)]
-    if not defining and len(edited) < 2:
-        return  # another variable was meant here
+    if not defining and (len(edited) < 2 or not _is_only(names, owner)):
+        return  # another variable was meant here, or some of the uses may mean something else
     group = names.owned(owner)
-    if not defining and not _is_only(names, owner):
-        return  # some of the uses may mean something else
     others = Names.of(source, renaming.new)
     if others is None or not _is_exact(source.syntax, names, owner, group):
         return
-    variable = not names.scopes[owner.scope].is_class
-    known = variable and renaming.new in source.syntax.builtins and not any(one.owner for one in others.all)
-    if not defining and (known or any(one.kind in FOREIGN for one in group)):
-        if known or not _is_taken(others, names, owner):
-            yield from _replaced(source, group, renaming, shift, known=known)
+    known = not defining and _is_known(others, names, owner)
+    if not known and _is_taken(others, names, owner):
         return
-    if _is_taken(others, names, owner):
+    if known or (not defining and any(one.kind in FOREIGN for one in group)):
+        yield from _replaced(source, group, renaming, shift, known=known)
         return
     meant = meant_by(source, group, defining or edited, [one for one in group if defines(one, source.syntax)])
     if meant is None:
@@ -162,6 +158,12 @@ def _is_exact(syntax: Syntax, names: Names, owner: Owner, group: Sequence[Occurr
 
 def _label(edits: Sequence[Edit]) -> str:
     return f"rename {len(edits)} more use{'s' if len(edits) > 1 else ''}"
+
+
+def _is_known(others: Names, names: Names, owner: Owner) -> bool:
+    """Return whether the new name of a variable is one that every file knows."""
+    builtin = others.name in names.source.syntax.builtins and not any(one.owner for one in others.all)
+    return builtin and not names.scopes[owner.scope].is_class
 
 
 def _is_taken(others: Names, names: Names, owner: Owner) -> bool:

@@ -41,6 +41,10 @@ CASES = {
     "a keyword of another language is read": ("javascript", "let def = 1;\nf(def);\n", "let def = 1;", "", False),
     "a comment": ("c", "/* n */ int f(int n) { return n; }\n", "/* n */ ", "", True),
     "the definition is written anew": ("rust", "fn f() -> u8 { let n = 1; n }\n", "let n = 1;", "let n: u8 = 2;", True),
+    "the last statement of a body": ("python", "def f():\n    g()\n\nf()\n", "    g()\n", "", False),
+    "the last statement beside a comment": ("python", "if a:\n    # why\n    g()\n", "    g()\n", "", False),
+    "one of two statements": ("python", "def f():\n    g()\n    h()\n", "    g()\n", "", True),
+    "the last statement between braces": ("java", "class A { void f() { g(); } }\n", "g();", "", True),
     "an import is exchanged": ("python", "from a import b\nb()\n", "from a import b", "from c import b", True),
 }
 
