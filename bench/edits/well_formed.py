@@ -75,8 +75,9 @@ def _unset(tree: ast.Module) -> Iterator[str]:
                 elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                     made.add(node.id)
     for node in ast.walk(tree):
-        read = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and node.attr not in made
-        if read and isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
+        if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+            continue
+        if node.value.id in ("self", "cls") and isinstance(node.ctx, ast.Load) and node.attr not in made:
             yield f"unset {node.attr}"
 
 

@@ -11,10 +11,12 @@ from itertools import pairwise
 
 from infill_engine.edits.changes import Shift, trimmed
 from infill_engine.edits.finders.alike import propose_alike
+from infill_engine.edits.finders.awaits import propose_awaits
 from infill_engine.edits.finders.fields import propose_fields
 from infill_engine.edits.finders.literals import propose_literals
 from infill_engine.edits.finders.new_cases import propose_new_cases
 from infill_engine.edits.finders.new_fields import propose_new_fields
+from infill_engine.edits.finders.parameter_docs import propose_parameter_docs
 from infill_engine.edits.finders.renames import propose_renames
 from infill_engine.edits.finders.results import propose_results
 from infill_engine.edits.finders.signatures import propose_calls
@@ -55,6 +57,8 @@ FINDERS: tuple[Finder, ...] = (
     propose_renames,
     propose_calls,
     propose_results,
+    propose_awaits,
+    propose_parameter_docs,
     propose_fields,
     propose_new_fields,
     propose_new_cases,

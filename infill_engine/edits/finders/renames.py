@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from infill_engine.edits.calls import calls_of, is_overloaded
 from infill_engine.edits.changes import Shift
 from infill_engine.edits.definitions import meant_by
+from infill_engine.edits.documentation import documented
 from infill_engine.edits.occurrence import FOREIGN, Occurrence, Owner, Role, defines
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.renamings import Renaming, renamings
@@ -84,6 +85,7 @@ def _proposals(source: Source, names: Names, renaming: Renaming, shift: Shift) -
     rest += _keywords(source, names, defining)
     if any(one.kind in UNNAMED for one in rest):
         return
+    rest += _documented(source, defining)
     edits = _edits(source.syntax, owners, rest, renaming, shift)
     member = whole and any(names.scopes[one.scope].is_class for one in owners)
     loose = [one for one in names.all if member and one.role is Role.MEMBER and one.owner is None]
@@ -208,6 +210,18 @@ def _keywords(source: Source, names: Names, edited: Sequence[Occurrence]) -> lis
         for one in spelled
         if one.node.parent is not None and one.node.parent.parent is not None and one.node.parent.parent.id in passed
     ]
+
+
+def _documented(source: Source, edited: Sequence[Occurrence]) -> list[Occurrence]:
+    """Return the names of a parameter in the documentation of its function."""
+    found = []
+    for one in edited:
+        function = enclosing(one.node, source.syntax.functions) if one.kind in ("parameter", "promoted") else None
+        for line in documented(source, function) or () if function is not None else ():
+            if line.name == source.text[one.start : one.end]:
+                node = source.node_at(line.at, line.at + len(line.name))
+                found.append(Occurrence(line.at, line.at + len(line.name), Role.OTHER, "", node, ()))
+    return found
 
 
 def _edits(

@@ -139,7 +139,10 @@ class Syntax(Table, frozen=True, kw_only=True):
     parameters, `redefines` that an assignment is written like a definition, `dynamic_scope` that a function sees
     the locals of its callers. `several` are the brackets around several variables that take the values of a call,
     "," if they stand without brackets, and "" if not all values have to be taken. `builtins` are functions, types and
-    objects that every file knows without an import.
+    objects that every file knows without an import. `awaits` is how the result of an asynchronous `{call}` is
+    awaited; `async` precedes what `async_at` finds in the text of a function up to its parameters, and the `{type}` of
+    its result becomes `promised`. `documents` matches a line that documents a parameter: its groups are `lead`,
+    `type`, `sigil`, `name` and `end`, of which only the first and the name must be there.
     """
 
     functions: frozenset[Word]
@@ -182,6 +185,10 @@ class Syntax(Table, frozen=True, kw_only=True):
     dynamic_scope: bool
     several: str
     builtins: frozenset[Word]
+    awaits: str
+    async_at: Pattern | None = None
+    promised: str
+    documents: Pattern | None = None
 
 
 class Code(Table, frozen=True, kw_only=True):

@@ -1,0 +1,157 @@
+"""A function was made asynchronous: propose `await` at its calls, and that their functions become asynchronous, too.
+
+async def load(path): …          and so     async def show(path): print(await load(path))
+"""
+
+import re
+from collections.abc import Sequence
+
+from tree_sitter import Node
+
+from infill_engine.edits.calls import calls_of, name_of
+from infill_engine.edits.finders.fields import is_constructor
+from infill_engine.edits.parameters import decorators_of, parameter_list_of
+from infill_engine.edits.parsed import ParsedEdit
+from infill_engine.edits.source import Source, ancestors, enclosing
+from infill_engine.edits.types import Edit, Kind, Proposal, Span
+
+CONFIDENCE = 0.7
+MOST_CALLS = 24
+MOST_FUNCTIONS = 8
+
+_ASYNC = re.compile(r"\basync\b")
+_PROMISES = ("Promise", "Task", "ValueTask", "IAsyncEnumerable", "Awaitable", "AsyncIterator", "AsyncGenerator")
+_FIXED = re.compile(
+    r"\s*(?:(?:static|override|public|private|protected)\s+)*(?:get|set)\s+[\w$#]|.*(?:__\w+__|[~*])\s*\Z"
+)
+# Functions that take an asynchronous call as it is.
+_TAKES_CALLS = re.compile(
+    r"(?:\brun|run_until_complete|create_task|ensure_future|gather|wait_for|WhenAll|WhenAny|\ball|allSettled|race|spawn|"
+    r"block_on|join)\Z"
+)
+
+
+def propose_awaits(edit: ParsedEdit) -> list[Proposal]:
+    """Return a proposal for each function that the changes make asynchronous."""
+    found: list[Proposal] = []
+    source, growth = edit.after, 0
+    for change in edit.changes if edit.syntax.awaits else ():
+        start = change.start + growth
+        growth += change.growth
+        word = _ASYNC.search(source.text, start, start + len(change.new))
+        function = None if word is None else _function_at(source, word.start())
+        if function is not None and not _ASYNC.search(edit.before.text, change.start, change.end):
+            found += _proposal(source, function)
+    return found
+
+
+def _function_at(source: Source, at: int) -> Node | None:
+    """Return the function whose head has a place."""
+    node = source.node_at(at, at + 1)
+    around = (one for one in (node, *ancestors(node)) if one.type in source.syntax.functions)
+    function = next(around, None)
+    head = None if function is None else _head(source, function)
+    return function if head is not None and head[0] <= at < head[1] else None
+
+
+def _head(source: Source, function: Node) -> tuple[int, int] | None:
+    """Return the text of a function up to its parameters."""
+    holder = parameter_list_of(source.syntax, function)
+    return None if holder is None else (source.to_char(function.start_byte), source.to_char(holder.start_byte))
+
+
+def _proposal(source: Source, function: Node) -> list[Proposal]:
+    """Return the edits for the calls of a function, and of those that call it; none if one cannot be asynchronous."""
+    edits: set[Edit] = set()
+    waiting, known, remain = [function], {function.id}, 0
+    awaited = 0
+    while waiting:
+        calls = [call.arguments for call in calls_of(source, waiting.pop()) if call.certain]
+        for arguments in calls:
+            call = arguments.parent
+            if call is None or _is_taken(source, call):
+                continue
+            caller = next((one for one in ancestors(call) if one.type in source.syntax.functions), None)
+            if caller is None or name_of(caller) is None:
+                remain += 1
+                continue
+            edits.update(_awaited(source, call))
+            awaited += 1
+            if caller.id in known:
+                continue
+            known.add(caller.id)
+            made = _made_async(source, caller)
+            if made is None:
+                return []
+            if made:
+                edits.update(made)
+                waiting.append(caller)
+    if not awaited or awaited > MOST_CALLS or len(known) > MOST_FUNCTIONS:
+        return []
+    label = f"await {awaited} call{'s' if awaited > 1 else ''}"
+    label += f", {remain} more remain{'s' if remain == 1 else ''}" if remain else ""
+    return [Proposal(tuple(sorted(edits)), label, CONFIDENCE, Kind.SIGNATURE)]
+
+
+def _is_taken(source: Source, call: Node) -> bool:
+    """Return whether a call is awaited, or taken as it is."""
+    above = call.parent
+    if above is None or "await" in above.type:
+        return True
+    holder = next((one for one in ancestors(call) if one.type in source.syntax.argument_lists), None)
+    outer = None if holder is None else holder.parent
+    if (
+        holder is None
+        or outer is None
+        or enclosing(call, source.syntax.functions) != enclosing(outer, source.syntax.functions)
+    ):
+        return False
+    before = source.text[source.to_char(outer.start_byte) : source.to_char(holder.start_byte)].rstrip()
+    return _TAKES_CALLS.search(before) is not None
+
+
+def _awaited(source: Source, call: Node) -> Sequence[Edit]:
+    """Return the edits that await a call; in brackets if a member of its result is used."""
+    start, end = source.span_of(call)
+    left, right = source.syntax.awaits.split("{call}")
+    above = call.parent
+    if left and above is not None and above.named_children[0] == call and source.text[end : end + 1] in (".", "[", "?"):
+        left, right = f"({left}", f"{right})"
+    pair = (Edit(Span(start, start, ""), left), Edit(Span(end, end, ""), right))
+    return [one for one in pair if one.new]
+
+
+def _made_async(source: Source, function: Node) -> Sequence[Edit] | None:
+    """Return the edits that make a function asynchronous, none if it is; None if that is impossible."""
+    head = _head(source, function)
+    if head is None or source.syntax.async_at is None:
+        return None
+    text = source.text[slice(*head)]
+    if _ASYNC.search(text):
+        return ()
+    body = function.child_by_field_name("body")
+    decorated = any("property" in source.text_of(node) for node in decorators_of(function))
+    if decorated or _FIXED.match(text) or is_constructor(source, function):
+        return None
+    if body is None or re.search(r"\byield\b", source.text_of(body)):
+        return None
+    place = source.syntax.async_at.search(text)
+    if place is None:
+        return None
+    at = head[0] + place.start()
+    return [Edit(Span(at, at, ""), "async "), *_promised(source, function)]
+
+
+def _promised(source: Source, function: Node) -> Sequence[Edit]:
+    """Return the edit that turns a declared result into that of an asynchronous function."""
+    fields = (function.child_by_field_name(name) for name in ("return_type", "returns"))
+    node = next((one for one in fields if one is not None), None)
+    if node is None or not source.syntax.promised:
+        return ()
+    inner = node.named_children[0] if node.type == "type_annotation" and node.named_children else node
+    start, end = source.span_of(inner)
+    old = source.text[start:end]
+    if old.startswith(_PROMISES):
+        return ()
+    new = source.syntax.promised.format(type=old)
+    return [Edit(Span(start, end, old), new.replace("Task<void>", "Task"))]

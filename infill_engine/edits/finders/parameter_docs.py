@@ -1,0 +1,59 @@
+"""A parameter was added or removed: propose the line that documents it.
+
+def load(path, size):               and so     :param path: what to read
+                                               :param size:
+"""
+
+from collections.abc import Iterator
+
+from infill_engine.edits.documentation import Documented, documented
+from infill_engine.edits.finders.signatures import Signature, changed_signatures
+from infill_engine.edits.parsed import ParsedEdit
+from infill_engine.edits.types import Edit, Kind, Proposal, Span
+
+REMOVED, ADDED = 0.7, 0.55
+
+
+def propose_parameter_docs(edit: ParsedEdit) -> list[Proposal]:
+    """Return a proposal for each function whose documented parameters were changed."""
+    return [proposal for signature in changed_signatures(edit) for proposal in _proposals(edit, signature)]
+
+
+def _proposals(edit: ParsedEdit, signature: Signature) -> Iterator[Proposal]:
+    source = edit.before
+    known = {one.name: one for one in documented(source, signature.function) or ()}
+    gone = [known[one.name] for one in signature.removed if one.name in known]
+    if gone and not signature.added:
+        edits = [_edit(edit, one.start, one.end, "") for one in gone]
+        if None not in edits:
+            names = ", ".join(one.name for one in gone)
+            kept = tuple(one for one in edits if one is not None)
+            yield Proposal(kept, f"remove {names} from the documentation", REMOVED, Kind.SIGNATURE)
+    if len(signature.added) == 1 and not signature.removed and known:
+        model, below = _model(signature, known)
+        made = None if model is None else model.like(signature.added[0])
+        place = None if model is None or made is None else model.end if below else model.start
+        inserted = None if place is None or made is None else _edit(edit, place, place, made)
+        if inserted is not None:
+            label = f"add {signature.added[0].name} to the documentation"
+            yield Proposal((inserted,), label, ADDED, Kind.SIGNATURE)
+
+
+def _model(signature: Signature, known: dict[str, Documented]) -> tuple[Documented | None, bool]:
+    """Return what documents the parameter before a new one, or else the one after it; and whether it is before it.
+
+    All other parameters must be documented, apart from the object of a method.
+    """
+    names = [one.name for one in signature.after]
+    others = [one.name for one in signature.before if one.name not in ("self", "cls")]
+    at = names.index(signature.added[0].name)
+    if signature.added[0].name in known or not others or any(name not in known for name in others):
+        return None, False
+    above = known.get(names[at - 1]) if at else None
+    after = known.get(names[at + 1]) if at + 1 < len(names) else None
+    return (above, True) if above is not None else (after, False)
+
+
+def _edit(edit: ParsedEdit, start: int, end: int, new: str) -> Edit | None:
+    place = edit.shift.span(start, end)
+    return None if place is None else Edit(Span(*place, edit.before.text[start:end]), new)
