@@ -85,6 +85,37 @@ def test_what_was_replaced_in_one_file_is_offered_in_the_next(nvim: Editor, mark
     nvim.until(lambda: "requests" in nvim.text)
 
 
+def test_an_imported_name_replaced_twice_is_replaced_and_not_renamed(nvim: Editor, marks: Marks) -> None:
+    open_at(nvim, "from json import loads\n\nfirst = │loads(a)\nsecond = loads(b)\nthird = loads(c)\n")
+    replace_word(nvim, "parse")
+    nvim.type("j02w")
+    replace_word(nvim, "parse")
+    nvim.until(lambda: any("replace 1 more use" in text for text in texts(marks)))
+    before = nvim.text
+    nvim.type(KEY + KEY)
+    expected = "from json import loads\n\nfirst = parse(a)\nsecond = parse(b)\nthird = parse(c)"
+    nvim.until(lambda: nvim.text == expected)
+    nvim.type("u")
+    nvim.until(lambda: nvim.text == before)
+
+
+ENUM = "enum Colour {\n    Red,\n    │Green,\n}\n\nfn name(c: Colour) -> u8 {\n    match c {\n"
+ARMS = "        Colour::Red => 1,\n        Colour::Green => 2,\n"
+
+
+def test_a_new_variant_gets_its_arms_and_one_undo_takes_them_back(nvim: Editor, marks: Marks) -> None:
+    open_at(
+        nvim, f"{ENUM}{ARMS}    }}\n}}\nfn other(c: Colour) -> u8 {{\n    match c {{\n{ARMS}    }}\n}}\n", "example.rs"
+    )
+    nvim.type("oBlue,<Esc>")
+    nvim.until(lambda: any("add 2 cases of Blue" in text for text in texts(marks)))
+    before = nvim.text
+    nvim.type(KEY + KEY)
+    nvim.until(lambda: nvim.text.count(f"{ARMS}        Colour::Blue => 2,\n    }}\n") == 2)
+    nvim.type("u")
+    nvim.until(lambda: nvim.text == before)
+
+
 def test_a_result_with_another_value_is_taken_by_both_callers(nvim: Editor, marks: Marks) -> None:
     open_at(nvim, "def f(a):\n    return │a\n\n\nx = f(1)\n\n\ndef g():\n    y = f(2)\n    return y\n")
     nvim.type("A, size<Esc>")

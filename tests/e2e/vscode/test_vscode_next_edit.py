@@ -60,6 +60,38 @@ def test_a_parameter_added_is_passed_in_the_calls(code_quiet: Workbench) -> None
     assert code.saved(path) == b"def f(a, b):\n    return a\n\n\ndef g(b):\n    return f(1, b) + f(2, b)\n"
 
 
+def test_an_imported_name_replaced_twice_is_replaced_and_not_renamed(code_quiet: Workbench) -> None:
+    code = code_quiet
+    lines = "first = {}(a)\nsecond = {}(b)\nthird = {}(c)\n"
+    path = code.open("replaced.py", "from json import loads\n\n" + lines.format("│loads", "loads", "loads"))
+    code.press("Control+Shift+ArrowRight")
+    code.type_text("parse")
+    code.press("ArrowDown", "Home", "Control+ArrowRight", "Control+ArrowRight")
+    code.press("ArrowRight", "Control+Shift+ArrowRight")
+    code.type_text("parse")
+    code.until(lambda: "replace 1 more use" in code.preview().replace("\u00a0", " "), "a replacement", code.preview)
+    code.press("Tab", "Tab")
+    wait_for_count(code, 0)
+    assert code.saved(path).decode() == "from json import loads\n\n" + lines.format("parse", "parse", "parse")
+    code.press("Control+z")
+    assert code.saved(path).decode() == "from json import loads\n\n" + lines.format("parse", "parse", "loads")
+
+
+def test_a_new_variant_gets_its_arms_and_one_undo_takes_them_back(code_quiet: Workbench) -> None:
+    code = code_quiet
+    text = "class Colour(Enum):\n    RED = 1\n    GREEN = 2\n{}\n\ndef name(c):\n    match c:\n"
+    text += "        case Colour.RED:\n            return 1\n        case Colour.GREEN:\n            return 2\n"
+    path = code.open("variants.py", text.format("│"))
+    code.type_text("    BLUE = 3")
+    wait_for_count(code, 1)
+    code.press("Tab", "Tab")
+    wait_for_count(code, 0)
+    written = text.format("    BLUE = 3")
+    assert code.saved(path).decode() == written + "        case Colour.BLUE:\n            return 2\n"
+    code.press("Control+z")
+    assert code.saved(path).decode() == written
+
+
 def test_a_result_with_another_value_is_taken_by_both_callers(code_quiet: Workbench) -> None:
     code = code_quiet
     path = code.open("taken.py", "def f(a):\n    return a│\n\n\nx = f(1)\ny = f(2)\n")
