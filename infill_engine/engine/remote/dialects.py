@@ -144,9 +144,10 @@ def prompt_of(fim: FimTokens, request: FimRequest) -> str:
 
 
 def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise ValueError
-    return value
+    match value:
+        case str(text):
+            return text
+    raise ValueError
 
 
 def _numbers(values: list[Any]) -> tuple[float, ...]:

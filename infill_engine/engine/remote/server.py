@@ -79,14 +79,13 @@ class Server:
         while not any(stream.text for stream in streams) and _refused_details(streams) and self._dialect.simplify():
             streams = self._run(requests, deadline, finish_margin_ms)
         texts = tuple(Text(stream.text, stream.logprobs, stream.complete) for stream in streams if stream.text)
-        fault = next((stream.fault for stream in streams if stream.fault is not None), None)
+        failed = next((stream for stream in streams if stream.fault is not None), None)
         if texts or any(stream.complete for stream in streams):
             self._faults = self._timeouts = 0
             return Reply(texts)
-        if fault is not None and not isinstance(fault, TimeoutError):
-            return self._back_off(
-                described(fault, self.address, self.key_variable), _wanted_backoff(fault), MOST_BACKOFF_SECONDS
-            )
+        if failed is not None and failed.fault is not None:
+            why = described(failed.fault, self.address, self.key_variable)
+            return self._back_off(why, _wanted_backoff(failed), MOST_BACKOFF_SECONDS)
         self._timeouts += 1
         if self._timeouts < MOST_TIMEOUTS:
             return Reply()
@@ -142,13 +141,11 @@ class Server:
 
 def _refused_details(streams: Sequence[Stream]) -> bool:
     """Return whether the server may have refused a detail of the request rather than the request."""
-    return any(isinstance(stream.fault, RefusedError) and stream.fault.status in (400, 422) for stream in streams)
+    return any(stream.status in (400, 422) for stream in streams)
 
 
-def _wanted_backoff(fault: Exception) -> float:
-    """Return seconds of pause that a server requests, or that a fault is sure to last."""
-    if not isinstance(fault, RefusedError):
-        return 0.0
-    if fault.retry_after.isdecimal():
-        return min(float(fault.retry_after), MOST_BACKOFF_SECONDS)
-    return MOST_BACKOFF_SECONDS / 2 if fault.status in LASTING_FAULTS else 0.0
+def _wanted_backoff(failed: Stream) -> float:
+    """Return seconds of pause that a server requests, or that its fault is sure to last."""
+    if failed.retry_after.isdecimal():
+        return min(float(failed.retry_after), MOST_BACKOFF_SECONDS)
+    return MOST_BACKOFF_SECONDS / 2 if failed.status in LASTING_FAULTS else 0.0

@@ -69,7 +69,9 @@ class Stream:
     logprobs: tuple[float, ...] = ()
     complete: bool = False  # the text is complete
     finished: bool = False  # no more data will arrive
-    fault: Exception | None = None
+    fault: Exception | None = None  # other than that time ran out
+    status: int = 0  # of a refusal
+    retry_after: str = ""
     _withdrawn: bool = False
     _socket: socket.socket | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -91,7 +93,12 @@ class Stream:
     def _run(self) -> None:
         try:
             self._ask()
-        except (OSError, http.client.HTTPException, MalformedAnswerError, RefusedError) as fault:
+        except TimeoutError:
+            pass
+        except RefusedError as fault:
+            if not self._withdrawn:
+                self.fault, self.status, self.retry_after = fault, fault.status, fault.retry_after
+        except (OSError, http.client.HTTPException, MalformedAnswerError) as fault:
             if not self._withdrawn:
                 self.fault = fault
         finally:
@@ -175,5 +182,7 @@ class Stream:
 
 def _status(error: object) -> int:
     """Return the HTTP status that corresponds to an error in the middle of a stream."""
-    code = error.get("code") if isinstance(error, dict) else None
-    return code if isinstance(code, int) else http.client.INTERNAL_SERVER_ERROR
+    match error:
+        case {"code": int(code)}:
+            return code
+    return http.client.INTERNAL_SERVER_ERROR
