@@ -26,12 +26,24 @@ _REFERENCE = r"(?![$#%@]?[{(<$]|\$\w|%\w)"  # ${DB_PASSWORD}, {{ password }}, <p
 _QUOTED = re.compile(rf"""{_GIVEN}{_BOXES}(?P<value>[a-zA-Z@$]{{0,2}}(?:"|'|`){_REFERENCE}[^"'`\n]+|-?\d[\w.]*)""")
 _BARE = re.compile(rf"""(?:{_GIVEN}|(?=-){_KEY}[= ]|<{_KEY}[^<>]*>){_REFERENCE}(?P<value>[^\s"'`(){{}}\[\],;<>&|]+)""")
 _ADDRESS = re.compile(rf"://[\w.%+-]*:{_REFERENCE}(?P<value>[^\s@/:\"']+)@")
-_HINT = re.compile(rf"{_WORDS}|://")  # without which none of the patterns matches
+# Without such a key: after the name of a user, in a header, or after the option of a command.
+_PLACE = re.compile(
+    rf"""(?: (?i:auth(?!or(?!i))|login)\w*\s*[=(:,]\s*[(\[]?\s* (?P<quote>["'])[^"'\n]*(?P=quote)\s*,\s*["']
+    | (?i:authorization)\b.{{0,20}}(?i:bearer|basic|token)\s+
+    | (?i:\bjwt\b[^\n]*|\bcreateHmac)\([^()\n]*,\s*["']
+    | \bname\s*[:=]\s*["']?{_KEY}["']?,?\s+["']?value["']?\s*[:=]\s*["']?
+    | \b(?:mysql|mariadb)\b[^\n|;&]*\s-p["']? | \b(?:sshpass\s+-p|redis-cli\b[^\n|;&]*\s-a)\s+["']?
+    | \b(?:curl|wget)\b[^\n|;&]*\s(?:-u|--user)[ =]["']?[\w.@-]+:
+    ){_REFERENCE}(?P<value>[^\s"'`(){{}}\[\],;<>&|]+)""",
+    re.VERBOSE,
+)
+# Without one of these, none of the patterns matches.
+_HINT = re.compile(rf"{_WORDS}|://|(?i:auth|login|jwt|hmac)|\b(?:mysql|mariadb|sshpass|redis-cli|curl|wget)\b")
 _INSIDE = re.compile(rf"{_KEY}={_REFERENCE}(?P<value>[^\s\"';&,]+)")
 
 
 def secret_values(text: str, request: InfillRequest, hole: Hole) -> str | None:  # noqa: ARG001
-    """Drop a text that writes a literal value beside such a key. Names, calls and variables may stand there."""
+    """Drop a text that writes a literal value beside such a key or place. Names, calls and variables may be there."""
     left = request.prefix[-LOOKED_AT:]
     hint = _hint_in(left)
     if hint < 0 and not _HINT.search(left[-LONGEST_HINT:] + text):
@@ -44,6 +56,7 @@ def secret_values(text: str, request: InfillRequest, hole: Hole) -> str | None: 
         (_BARE, _in_plain_words),
         (_ADDRESS, _anywhere),
         (_INSIDE, _in_string),
+        (_PLACE, _anywhere),
     ):
         for found in pattern.finditer(whole):
             start, stop = found.span("value")
