@@ -13,6 +13,7 @@ from infill_engine.edits.changes import Shift, trimmed
 from infill_engine.edits.finders.alike import propose_alike
 from infill_engine.edits.finders.awaits import propose_awaits
 from infill_engine.edits.finders.fields import propose_fields
+from infill_engine.edits.finders.implementations import propose_implementations
 from infill_engine.edits.finders.literals import propose_literals
 from infill_engine.edits.finders.new_cases import propose_new_cases
 from infill_engine.edits.finders.new_fields import propose_new_fields
@@ -56,6 +57,7 @@ Finder = Callable[[ParsedEdit], list[Proposal]]
 FINDERS: tuple[Finder, ...] = (
     propose_renames,
     propose_calls,
+    propose_implementations,
     propose_results,
     propose_awaits,
     propose_parameter_docs,

@@ -28,7 +28,7 @@
   (record_declaration)
 ] @local.scope
 (class_declaration body: (_) @local.scope.open)
-(class_declaration (base_list . (identifier) @local.base) body: (_) @local.scope.open)
+(class_declaration (base_list (identifier) @local.base) body: (_) @local.scope.open)
 (struct_declaration body: (_) @local.scope.open)
 (interface_declaration body: (_) @local.scope.open)
 (record_declaration) @local.scope.open

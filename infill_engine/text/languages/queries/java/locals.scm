@@ -20,6 +20,8 @@
 ] @local.scope
 (class_declaration body: (_) @local.scope.open)
 (class_declaration superclass: (superclass (type_identifier) @local.base) body: (_) @local.scope.open)
+(class_declaration interfaces: (_ (type_list (type_identifier) @local.base)) body: (_) @local.scope.open)
+(interface_declaration (extends_interfaces (type_list (type_identifier) @local.base)) body: (_) @local.scope.open)
 (interface_declaration body: (_) @local.scope.open)
 (enum_declaration body: (_) @local.scope.open)
 (record_declaration) @local.scope.open

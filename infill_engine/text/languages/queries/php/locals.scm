@@ -8,6 +8,7 @@
 (arrow_function) @local.scope
 (class_declaration body: (_) @local.scope.class)
 (class_declaration (base_clause (name) @local.base) body: (_) @local.scope.class)
+(class_declaration (class_interface_clause (name) @local.base) body: (_) @local.scope.class)
 (trait_declaration body: (_) @local.scope.class)
 (interface_declaration body: (_) @local.scope.class)
 (enum_declaration body: (_) @local.scope.class)

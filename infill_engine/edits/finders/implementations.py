@@ -1,0 +1,89 @@
+"""The parameters of a method were changed in an interface or a base class: propose those of its implementations.
+
+interface Shop { int price(int id, int day); }      and so     public int price(int id, int day) { … }
+"""
+
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from infill_engine.edits.changes import between
+from infill_engine.edits.occurrence import Role, Scope
+from infill_engine.edits.parsed import ParsedEdit
+from infill_engine.edits.scopes import Names
+from infill_engine.edits.source import Source, ancestors, enclosing
+from infill_engine.edits.types import Edit, Kind, Proposal, Span
+
+CONFIDENCE = 0.85
+MOST_METHODS = 12
+
+
+def propose_implementations(edit: ParsedEdit) -> list[Proposal]:
+    """Return a proposal for each method of a class whose parameters the changes touch."""
+    found: dict[int, Proposal] = {}
+    for change in edit.changes:
+        node = edit.before.node_at(change.start, change.end)
+        holder = node if node.type in edit.syntax.parameter_lists else enclosing(node, edit.syntax.parameter_lists)
+        if holder is not None and holder.id not in found:
+            found.update((holder.id, proposal) for proposal in _proposals(edit, holder))
+    return list(found.values())
+
+
+def _proposals(edit: ParsedEdit, holder: Node) -> Iterator[Proposal]:
+    source, now = edit.before, _list_after(edit, holder)
+    old, new = source.text_of(holder), "" if now is None else edit.after.text_of(now)
+    lists = [] if not new or new == old else list(_others(source, holder))
+    alike = [one for one in lists if source.text_of(one) == old]
+    edits = []
+    for one in alike:
+        start = source.to_char(one.start_byte)
+        for change in between(old, new):
+            place = edit.shift.span(start + change.start, start + change.end)
+            if place is None:
+                return
+            edits.append(Edit(Span(*place, old[change.start : change.end]), change.new))
+    if edits and len(alike) <= MOST_METHODS:
+        count, differ = len(alike), len(lists) - len(alike)
+        label = f"change the parameters of {count} implementation{'s' if count > 1 else ''}"
+        label += f", {differ} with other parameters remain{'s' if differ == 1 else ''}" if differ else ""
+        yield Proposal(tuple(sorted(edits)), label, CONFIDENCE, Kind.SIGNATURE)
+
+
+def _list_after(edit: ParsedEdit, holder: Node) -> Node | None:
+    """Return a list of parameters in the text after the changes."""
+    at = edit.shift.offset(edit.before.to_char(holder.start_byte))
+    node = edit.after.node_at(at, at + 1)
+    around = (one for one in (node, *ancestors(node)) if one.type == holder.type)
+    return next((one for one in around if edit.after.to_char(one.start_byte) == at and not one.has_error), None)
+
+
+def _others(source: Source, holder: Node) -> Iterator[Node]:
+    """Yield the parameters of the methods that override or implement the one with these parameters."""
+    name = _name_of(holder)
+    start, end = (0, 0) if name is None else source.span_of(name)
+    names = Names.of(source, source.text[start:end])
+    defined = None if names is None else names.at(start)
+    if names is None or names.opaque or defined is None or defined.owner is None or defined.role is not Role.DEFINITION:
+        return
+    own = _class_of(names, defined.scopes)
+    if own is None or not names.scopes[defined.owner.scope].is_class:
+        return
+    for one in names.owned(defined.owner, Role.DEFINITION):
+        other = _class_of(names, one.scopes)
+        if other is not None and own.names != other.names and set(own.names) & set(other.bases):
+            found = next((near for near in list(ancestors(one.node))[:2] if _list_of(near) is not None), None)
+            if found is not None and (listed := _list_of(found)) is not None:
+                yield listed
+
+
+def _name_of(holder: Node) -> Node | None:
+    above = holder.parent
+    return None if above is None else above.child_by_field_name("name") or above.child_by_field_name("declarator")
+
+
+def _list_of(node: Node) -> Node | None:
+    return node.child_by_field_name("parameters")
+
+
+def _class_of(names: Names, scopes: tuple[int, ...]) -> Scope | None:
+    return next((names.scopes[scope] for scope in scopes if names.scopes[scope].is_class), None)
