@@ -137,91 +137,87 @@ class ProjectText:
 
 
 @dataclass(frozen=True, slots=True)
-class PastEdit:
-    """Lines that the user replaced in a file: `old` became `new`. `above` and `below` are those around them."""
+class Surroundings:
+    """The text on both sides of a place, which is cut to windows, and where it is.
 
-    path: str
-    old: str
-    new: str
-    above: str = ""
-    below: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
-    """An error that another language server reports: its row, from 0 at its text's first line, and what it says."""
-
-    row: int
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class InfillRequest:
-    """Holes with the text on both sides of them; mostly one, at the cursor.
-
-    `prefix` ends where the first hole begins, and `suffix` begins where the last one ends; both are cut windows. `gaps`
-    are the known texts between the holes, each with the hole after it. `replaced` are the texts in the holes now, () if
-    they are empty; with them, alternatives are asked for. `hole` is the first hole. `history` are the user's last
-    edits, the newest last; with them, the next edit is asked for: each candidate changes whole lines of the replaced
-    texts. `diagnostics` are errors in these. If `hole` or `drafts` is None, the engine derives it. `project_text` names
-    the document's `ProjectText`, "" if there is none. `path` is relative to the document's project, "" if it is in
-    none. `show_from` is the confidence from which the best candidate is shown unasked; for a level of eagerness, the
-    model's own. Only what was shown can be typed through. `wider_context` is more of the text on both sides, for counts
-    and snippets. It does not count for equality. `indent` is a level of indentation, "" if unknown. Equal requests
-    share one answer; an `explicit` one, which the user waits for, does not take one that is `cut_short`.
+    `path` is relative to the document's project, "" if it is in none. `project_text` names the document's
+    `ProjectText`, "" if there is none. `wider_context` is more of the text on both sides, for counts and snippets. It
+    does not count for equality.
     """
 
     prefix: str
     suffix: str
     language: str = "python"
+    path: str = field(default="", kw_only=True)
+    project_text: str = field(default="", kw_only=True)
+    wider_context: tuple[str, str] = field(default=("", ""), compare=False, kw_only=True)
+
+    def around(self, partial_word: str) -> tuple[str, str]:
+        """Return all the text left of the cursor's word and right of the place."""
+        left, right = self.wider_context
+        return left + self.prefix[: len(self.prefix) - len(partial_word)], self.suffix + right
+
+
+@dataclass(frozen=True, slots=True)
+class InfillRequest(Surroundings):
+    """Asks for texts that complete a hole at the cursor, between `prefix` and `suffix`.
+
+    If `hole` or `drafts` is None, the engine derives it. `show_from` is the confidence from which the best candidate is
+    shown unasked; for a level of eagerness, the model's own. Only what was shown can be typed through. `indent` is a
+    level of indentation, "" if unknown. Equal requests share one answer; an `explicit` one, which the user waits for,
+    does not take one that is `cut_short`.
+    """
+
     hole: Hole | None = None
     drafts: tuple[Draft, ...] | None = None
     candidates: int = 4
-    project_text: str = ""
     show_from: float | Eagerness = Eagerness.BALANCED
-    wider_context: tuple[str, str] = field(default=("", ""), compare=False)
-    path: str = ""
-    gaps: tuple[Gap, ...] = ()
-    replaced: tuple[str, ...] = ()
-    history: tuple[PastEdit, ...] = ()
-    diagnostics: tuple[Diagnostic, ...] = ()
-    explicit: bool = field(default=False, compare=False)
     indent: str = ""
+    explicit: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Holes:
+    """The texts that are `replaced`, one for each hole, and the `gaps` between the holes.
+
+    Without replaced texts, the holes are empty.
+    """
+
+    replaced: tuple[str, ...] = ()
+    gaps: tuple[Gap, ...] = ()
 
     def middle(self, fills: Sequence[str]) -> str:
         """Return the text from the first hole to the last one, given the text of each hole."""
         return fills[0] + "".join(gap.known + fill for gap, fill in zip(self.gaps, fills[1:], strict=True))
 
     @property
-    def free_holes(self) -> int:
+    def text(self) -> str:
+        """The replaced text from the first hole to the last one; "" if there is none."""
+        return self.middle(self.replaced) if self.replaced else ""
+
+    @property
+    def free(self) -> int:
         """The number of holes that repeat no other."""
         return 1 + sum(gap.repeats is None for gap in self.gaps)
 
-    def around(self, partial_word: str) -> tuple[str, str]:
-        """Return all the request's text left of the cursor's word and right of the hole."""
-        left, right = self.wider_context
-        return left + self.prefix[: len(self.prefix) - len(partial_word)], self.suffix + right
+
+ONE_HOLE = Holes()
 
 
 @dataclass(frozen=True, slots=True)
-class RewriteScores:
-    """How the model scored the change of some lines; natural logarithms.
+class AlternativesRequest(Surroundings):
+    """Asks for other texts in the place of some, or for the texts of several holes.
 
-    `worth`: a change begins at this line, corrected for what the line has in common with the newest edits. `new`: the
-    new lines, of `tokens` tokens, and `least` the least likely of these. `parting`: how much likelier the new text is
-    than the old one at the token where they part. `ends`: nothing else changes after them. `row`: the first changed
-    line, counted from the region's first one. `removed` and `inserted` are the changed lines.
+    `prefix` ends where the first hole begins, and `suffix` begins where the last one ends. `hole` is the first one; if
+    it is None, the engine derives it.
     """
 
-    worth: float
-    new: float
-    least: float
-    tokens: int
-    parting: float
-    ends: float
-    row: int
-    removed: tuple[str, ...]
-    inserted: tuple[str, ...]
+    hole: Hole | None = None
+    holes: Holes = ONE_HOLE
+    candidates: int = 4
+
+
+TextRequest = InfillRequest | AlternativesRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +241,6 @@ class Proposal:
     draft_logprob: float | None = None  # mean over the tokens of the model's own draft that the text began as
     logprob: float | None = None  # of the whole text, if the model computed it
     fills: tuple[str, ...] = ()  # the text of each hole, if there are several; `text` contains the known text too
-    rewrite: RewriteScores | None = None  # of a next edit
 
 
 @dataclass(frozen=True, slots=True)

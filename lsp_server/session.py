@@ -9,6 +9,7 @@ from lsp_server.client_state import ClientState
 from lsp_server.engine import model_choice
 from lsp_server.engine.client import EngineClient
 from lsp_server.engine.link import Command, worker_command
+from lsp_server.protocol.uris import path_in_project
 from lsp_server.protocol.wire import WireProtocol
 from lsp_server.settings.schema import EngineChoice
 from lsp_server.status import StatusReporter
@@ -33,7 +34,7 @@ class Session:
     client: ClientState = field(default_factory=ClientState)
     workspace: Workspace = field(default_factory=Workspace)
     background: BackgroundTasks = field(default_factory=BackgroundTasks)
-    next_edits: NextEdits = field(default_factory=NextEdits)
+    next_edits: NextEdits = field(init=False)
     reporter: StatusReporter = field(init=False)
     engine: EngineClient = field(init=False)
     requests: RequestBuilder = field(init=False)
@@ -44,6 +45,7 @@ class Session:
 
     def __post_init__(self, command: Command) -> None:
         self.reporter = StatusReporter(self.protocol)
+        self.next_edits = NextEdits(lambda uri: path_in_project(uri, self.workspace.roots))
         counters = UsageCounters(self.reporter.warn_once)
         self.engine = EngineClient(self._on_status, self._on_error, command, shared=True)
         self.requests = RequestBuilder(self.workspace, self.engine, SuggestionTracker(counters.count))

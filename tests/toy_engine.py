@@ -3,8 +3,19 @@
 from collections.abc import Iterator, Mapping
 
 from infill_engine.budget.deadline import Deadline
+from infill_engine.edits.types import NextEditRequest, NextEdits
 from infill_engine.settings import USUAL_WINDOW, EngineSettings, WindowSettings
-from infill_engine.types import Answer, Candidate, Eagerness, InfillRequest, Level, ProjectText
+from infill_engine.types import (
+    AlternativesRequest,
+    Answer,
+    Candidate,
+    Eagerness,
+    InfillRequest,
+    Level,
+    ProjectText,
+    Reason,
+    Surroundings,
+)
 
 
 class ToyEngine:
@@ -18,7 +29,13 @@ class ToyEngine:
     def answer(self, request: InfillRequest, deadline: Deadline, observer: object = None) -> Answer:
         return Answer((Candidate(request.prefix, 0.5),))
 
-    def prefetch(self, request: InfillRequest, deadline: Deadline) -> None:
+    def alternatives(self, request: AlternativesRequest, deadline: Deadline) -> Answer:
+        return Answer((Candidate(request.prefix, 0.5),))
+
+    def next_edits(self, request: NextEditRequest, deadline: Deadline) -> NextEdits:
+        return NextEdits(reason=Reason.BLANK)
+
+    def prefetch(self, around: Surroundings, deadline: Deadline) -> None:
         pass
 
     def continue_search(self, request: InfillRequest, deadline: Deadline, *, awaited: bool = False) -> Iterator[Answer]:

@@ -19,7 +19,7 @@ from infill_engine.context.line_shapes import WORD, is_name
 from infill_engine.text.languages import language as language_named
 from infill_engine.text.languages import language_of
 from infill_engine.text.lines import split, with_plain_ends
-from infill_engine.types import InfillRequest, ProjectText
+from infill_engine.types import ProjectText, Surroundings
 
 KEPT = 6  # indexes (about 5 MB each), and documents whose last snippets are kept
 CHUNK_LINES, CHUNK_STEP = 12, 6
@@ -125,7 +125,7 @@ class Retriever:
         """Return whether the text with that name has been indexed. True for "", which names no text."""
         return not name or name in self._indexes
 
-    def retrieve(self, request: InfillRequest, fit: Fit) -> tuple[Snippet, ...]:
+    def retrieve(self, request: Surroundings, fit: Fit) -> tuple[Snippet, ...]:
         """Return the snippets for a request's hole, best first, as many as fit.
 
         Keeps those of the last request for the same document while they are nearly as good. Takes some milliseconds, up
@@ -140,17 +140,17 @@ class Retriever:
         self._last[request.path] = found
         return found
 
-    def retrieve_anew(self, request: InfillRequest, fit: Fit) -> tuple[Snippet, ...]:
+    def retrieve_anew(self, request: Surroundings, fit: Fit) -> tuple[Snippet, ...]:
         """Return the snippets for a request's hole, regardless of the document's earlier snippets."""
         return fit(snippets_for(self._indexes_for(request), Query.of(request.prefix, request.suffix, request.language)))
 
-    def definitions(self, request: InfillRequest) -> list[Snippet]:
-        """Return the definitions of names that are used in the replaced lines and defined elsewhere, best first."""
-        query = Query.of(request.middle(request.replaced) + "\n", "", request.language)
-        lists = [definitions_for(index, query) for index in self._indexes_for(request)]
+    def definitions(self, lines: Sequence[str], around: Surroundings) -> list[Snippet]:
+        """Return the definitions of names that are used in some lines and defined elsewhere, best first."""
+        query = Query.of("".join(f"{line}\n" for line in (*lines, "")), "", around.language)
+        lists = [definitions_for(index, query) for index in self._indexes_for(around)]
         return list(_in_turn(lists))
 
-    def _indexes_for(self, request: InfillRequest) -> list[SnippetIndex]:
+    def _indexes_for(self, request: Surroundings) -> list[SnippetIndex]:
         known = self._indexes.get(request.project_text)
         return [_index_of(request.path, request.wider_context, request.language), *([] if known is None else [known])]
 
@@ -220,7 +220,7 @@ def _in_turn(lists: Sequence[Sequence[Snippet]]) -> Iterator[Snippet]:
     return (snippet for rank in zip_longest(*lists) for snippet in rank if snippet is not None)
 
 
-def _still_there(snippet: Snippet, request: InfillRequest) -> bool:
+def _still_there(snippet: Snippet, request: Surroundings) -> bool:
     """Return whether a snippet of the document itself is still outside the windows; always true for other files."""
     first = snippet.text.partition("\n")[0]
     return snippet.path != request.path or any(first in side for side in request.wider_context)

@@ -5,8 +5,7 @@ the errors that other servers report, and around the lines that most resemble wh
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain
 
 from infill_engine.context.window import WIDER_CONTEXT_CHARS
@@ -15,12 +14,24 @@ from infill_engine.edits.replaced import Replaced
 from infill_engine.edits.resemblance import Resemblance
 from infill_engine.edits.soundness import is_sound
 from infill_engine.edits.source import Source
-from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span, applied
+from infill_engine.edits.types import (
+    Change,
+    Diagnostic,
+    Edit,
+    Kind,
+    NextEditRequest,
+    PastEdit,
+    Proposal,
+    Region,
+    ScoredChange,
+    Span,
+    applied,
+)
 from infill_engine.edits.unsuitable import has_secret, is_handwritten, is_readable
 from infill_engine.text.lines import with_plain_ends
 from infill_engine.text.sequences import common_prefix
 from infill_engine.text.validity import faults_of
-from infill_engine.types import Candidate, Diagnostic, Gap, Hole, HoleKind, InfillRequest, PastEdit
+from infill_engine.types import Surroundings
 
 SHOW_FROM = 0.3  # the least confidence of a proposal that is made; finished texts stay silent in 97 %
 ABOVE, BELOW = 4, 8  # lines around the newest edit
@@ -35,16 +46,6 @@ AROUND_CHARS = 1000
 MOST_HISTORY = 12  # edits
 MOST_CHARS = 1500  # of one of them
 MOST_MESSAGE = 120  # characters of an error
-HOLE = Hole(HoleKind.BLOCK, ABOVE + BELOW)
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    """Lines of a text: `start` to `end`, of which those from `known[0]` to `known[1]` stay. Offsets in characters."""
-
-    start: int
-    end: int
-    known: tuple[int, int] | None = None
 
 
 def past_edits(path: str, before: str, changes: Sequence[Change]) -> Iterator[PastEdit]:
@@ -66,20 +67,74 @@ def past_edits(path: str, before: str, changes: Sequence[Change]) -> Iterator[Pa
         )
 
 
-def regions(text: str, first: int, last: int, history: Sequence[PastEdit], places: Sequence[int] = ()) -> list[Region]:
-    """Return the regions of a text whose rows [first, last) were edited last, those around the edit first.
+def regions(request: NextEditRequest) -> Iterator[Region]:
+    """Yield the regions of a request's text that a model is asked about, that around the newest edit first.
 
-    `places` are other rows where a change is likely, the likeliest first.
+    Edits and errors with a secret, and edits that are too long, are left out; so are regions with a secret.
     """
-    lines = whole_lines(text)
+    text, history = request.text, request.history
+    told = tuple(edit for edit in history[-MOST_HISTORY:] if _may_be_told(edit))
+    if not told or told[-1] != history[-1] or not is_handwritten(text):
+        return
+    first_row = request.rows[0]
+    errors = sorted(
+        (error for error in request.diagnostics if not has_secret(error.message)),
+        key=lambda error: abs(error.row - first_row),
+    )
+    at_cursor = [] if request.cursor is None else [text.count("\n", 0, request.cursor)]
+    for start, end, known in _places(text, request.rows, told, [*at_cursor, *(error.row for error in errors)]):
+        around = text[max(0, start - PREFIX_CHARS) : end]
+        if is_readable(around) and not has_secret(around):
+            yield _region(request, start, end, known, told, errors)
+
+
+def region_of(request: NextEditRequest, start: int, end: int) -> Region:
+    """Return some whole lines of a request's text as a region, all of which may change."""
+    return _region(request, start, end, (start, start), request.history, ())
+
+
+def _region(
+    request: NextEditRequest,
+    start: int,
+    end: int,
+    known: tuple[int, int],
+    history: tuple[PastEdit, ...],
+    errors: Sequence[Diagnostic],
+) -> Region:
+    text = request.text
+    first = _rows(text[start : known[0]])
+    around = Surroundings(
+        with_plain_ends(text[max(0, start - PREFIX_CHARS) : start]),
+        "",
+        request.language,
+        path=request.path,
+        project_text=request.project_text,
+        wider_context=(text[max(0, start - WIDER_CONTEXT_CHARS) : start], text[end : end + WIDER_CONTEXT_CHARS]),
+    )
+    lines = with_plain_ends(text[start:end]).split("\n")[:-1]
+    fixed = first, first + _rows(text[slice(*known)])
+    return Region(start, tuple(lines), fixed, around, history, _inside(text, start, end, errors))
+
+
+def _rows(text: str) -> int:
+    return with_plain_ends(text).count("\n")
+
+
+def _places(
+    text: str, rows: tuple[int, int], history: Sequence[PastEdit], others: Sequence[int]
+) -> list[tuple[int, int, tuple[int, int]]]:
+    """Return the start and end of each region, and the span in it that stays, all as offsets.
+
+    The `rows` [first, last) were edited last. `others` are rows where a change is likely, the likeliest first.
+    """
+    lines, (first, last) = whole_lines(text), rows
     if last - first > MOST_TOUCHED:
         return []
     starts = [0, *accumulate(map(len, lines))]
     top, bottom = max(0, first - ABOVE), min(len(lines), last + BELOW)
-    known = (starts[min(first, bottom)], starts[min(last, bottom)])
-    found = [Region(starts[top], starts[bottom], known if known[0] < known[1] else None)]
+    found = [(starts[top], starts[bottom], (starts[min(first, bottom)], starts[min(last, bottom)]))]
     taken = set(range(top, bottom))
-    for row in chain(places, _alike(lines, first, last, history)):
+    for row in chain(others, _alike(lines, first, last, history)):
         if len(found) > OTHERS:
             break
         if row not in taken and 0 <= row < len(lines):
@@ -88,7 +143,7 @@ def regions(text: str, first: int, last: int, history: Sequence[PastEdit], place
                 at for at in range(row + 1, len(lines) + 1) if at in (row + AROUND + 1, len(lines)) or at in taken
             )
             taken.update(range(start, end))
-            found.append(Region(starts[start], starts[end]))
+            found.append((starts[start], starts[end], (starts[start], starts[start])))
     return found
 
 
@@ -105,41 +160,9 @@ def whole_lines(text: str) -> list[str]:
     return re.findall(r".*\n", text)
 
 
-def requests_for(
-    text: str,
-    rows: tuple[int, int],
-    language: str,
-    path: str,
-    history: Sequence[PastEdit],
-    diagnostics: Sequence[Diagnostic] = (),
-    project_text: str = "",
-    cursor_row: int | None = None,
-) -> list[tuple[Region, InfillRequest]]:
-    """Return the regions of a text, whose rows were edited last, and the request for each.
-
-    Edits and errors with a secret, and edits that are too long, are left out; so are regions with a secret.
-    """
-    told = [edit for edit in history[-MOST_HISTORY:] if _may_be_told(edit)]
-    if not told or not history or told[-1] != history[-1] or not is_handwritten(text):
-        return []
-    errors = sorted(
-        (error for error in diagnostics if not has_secret(error.message)), key=lambda error: abs(error.row - rows[0])
-    )
-    places = [*([] if cursor_row is None else [cursor_row]), *(error.row for error in errors)]
-    found = [
-        (region, request_for(text, region, language, path, told))
-        for region in regions(text, *rows, told, places)
-        if is_readable(around := text[max(0, region.start - PREFIX_CHARS) : region.end]) and not has_secret(around)
-    ]
-    return [
-        (region, replace(request, project_text=project_text, diagnostics=_inside(text, region, errors)))
-        for region, request in found
-    ]
-
-
-def _inside(text: str, region: Region, errors: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+def _inside(text: str, start: int, end: int, errors: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Return the errors in a region, with rows that count from its first one."""
-    first, count = text.count("\n", 0, region.start), text.count("\n", region.start, region.end)
+    first, count = text.count("\n", 0, start), text.count("\n", start, end)
     return tuple(
         Diagnostic(error.row - first, " ".join(error.message.split())[:MOST_MESSAGE])
         for error in errors
@@ -152,55 +175,28 @@ def _may_be_told(edit: PastEdit) -> bool:
     return sum(map(len, parts)) <= MOST_CHARS and not any(map(has_secret, parts))
 
 
-def request_for(
-    text: str, region: Region, language: str, path: str, history: Sequence[PastEdit], candidates: int = 2
-) -> InfillRequest:
-    """Return the request for the next edit in a region."""
-    known = region.known
-    parts = [text[region.start : known[0]], text[known[1] : region.end]] if known else [text[region.start : region.end]]
-    return InfillRequest(
-        with_plain_ends(text[max(0, region.start - PREFIX_CHARS) : region.start]),
-        "",
-        language,
-        HOLE,
-        (),
-        candidates,
-        path=path,
-        gaps=(Gap(with_plain_ends(text[known[0] : known[1]]), HOLE),) if known else (),
-        replaced=tuple(map(with_plain_ends, parts)),
-        history=tuple(history),
-        wider_context=(
-            text[max(0, region.start - WIDER_CONTEXT_CHARS) : region.start],
-            text[region.end : region.end + WIDER_CONTEXT_CHARS],
-        ),
-    )
-
-
 def proposals_of(
-    text: str,
-    language: str,
-    region: Region,
-    candidates: Sequence[Candidate],
-    cursor: int | None,
-    history: Sequence[PastEdit] = (),
-) -> list[Proposal]:
-    """Return the proposals that an answer for a region makes: sure enough, without a new syntax error or a clash.
+    request: NextEditRequest, region: Region, changes: Iterable[tuple[ScoredChange, float]]
+) -> tuple[Proposal, ...]:
+    """Return the proposals that changes of a region make, each with its confidence.
 
-    No proposal touches the place where the user is typing, breaks a name, or goes on with a rename of the history.
+    Left out are unsure ones, and those that add a syntax error, touch the place where the user is typing, break a name,
+    or go on with a rename of the history.
     """
-    sure = [one for one in candidates if one.confidence >= SHOW_FROM]
-    found = [made for one in sure if (made := proposal_of(text, region, one.text, one.confidence)) is not None]
+    text, language, cursor = request.text, request.language, request.cursor
+    sure = [(change, confidence) for change, confidence in changes if confidence >= SHOW_FROM]
+    found = [made for one in sure if (made := proposal_of(text, region, *one)) is not None]
     source = Source.parse(text, language) if found else None
     faults = faults_of(text, language) if found else 0
-    replaced = Replaced([(edit.old, edit.new) for edit in history])
-    return [
+    replaced = Replaced([(edit.old, edit.new) for edit in region.history])
+    return tuple(
         proposal
         for proposal in found
         if not (cursor is not None and _is_at(proposal.edits[0].span, cursor))
         and (after := applied(text, proposal.edits)) is not None
         and faults_of(after, language) <= faults
         and (source is None or _keeps_names(source, after, proposal.edits, replaced))
-    ]
+    )
 
 
 def _keeps_names(source: Source, after: str, edits: Sequence[Edit], replaced: Replaced) -> bool:
@@ -213,27 +209,27 @@ def _keeps_names(source: Source, after: str, edits: Sequence[Edit], replaced: Re
     )
 
 
-def proposal_of(text: str, region: Region, new: str, confidence: float) -> Proposal | None:
-    """Return the proposal that makes a region `new`; None if that changes nothing."""
-    old = text[region.start : region.end]
-    ending = "\r\n" if "\r\n" in old else "\n"
-    if with_plain_ends(old).replace("\n", ending) != old:
-        return None  # line ends are mixed
-    lines, others = whole_lines(old), whole_lines(new.replace("\n", ending))
+def proposal_of(text: str, region: Region, change: ScoredChange, confidence: float) -> Proposal | None:
+    """Return the proposal that makes a change of a region; None if nothing changes or line ends are mixed."""
+    old = "".join(f"{line}\n" for line in region.lines)
+    end = next((end for end in ("\n", "\r\n") if text.startswith(old.replace("\n", end), region.start)), None)
+    if end is None:
+        return None
+    lines, others = ([f"{line}{end}" for line in each] for each in (region.lines, region.with_change(change)))
     top = common_prefix(lines, others)
     bottom = common_prefix(lines[top:][::-1], others[top:][::-1])
     removed, inserted = lines[top : len(lines) - bottom], others[top : len(others) - bottom]
     start = region.start + sum(map(len, lines[:top]))
-    change = Change(0, len("".join(removed)), "".join(inserted))
+    made = Change(0, len("".join(removed)), "".join(inserted))
     if removed and inserted:  # whole lines are removed or inserted as such
-        change = next(iter(trimmed("".join(removed), [change])))
+        made = next(iter(trimmed("".join(removed), [made])))
     elif not removed and not inserted:
         return None
-    span = Span(start + change.start, start + change.end, "".join(removed)[change.start : change.end])
+    span = Span(start + made.start, start + made.end, "".join(removed)[made.start : made.end])
     count = max(len(removed), len(inserted))
     verb = "insert" if not removed else "remove" if not inserted else "change"
     label = f"{verb} {count} line{'s' if count > 1 else ''}"
-    return Proposal((Edit(span, change.new),), label, confidence, Kind.MODEL)
+    return Proposal((Edit(span, made.new),), label, confidence, Kind.MODEL)
 
 
 def _is_at(span: Span, cursor: int) -> bool:

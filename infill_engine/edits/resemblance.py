@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from infill_engine.edits.templates import TOKEN
+from infill_engine.edits.types import PastEdit
 from infill_engine.text.sequences import dice
-from infill_engine.types import PastEdit
 
 NEWEST = 3  # edits that lines are compared with
 LEAST_CHARS = 4  # of a line that others can resemble

@@ -6,6 +6,8 @@ Offsets are in characters (Unicode code points).
 from dataclasses import dataclass
 from enum import StrEnum
 
+from infill_engine.types import Reason, Surroundings
+
 
 class Kind(StrEnum):
     """The kinds of proposals."""
@@ -116,6 +118,97 @@ class Consequences:
     reason: NoEditReason | None = None
     settled: bool = False
     half_written: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PastEdit:
+    """Lines that the user replaced in a file: `old` became `new`. `above` and `below` are those around them."""
+
+    path: str
+    old: str
+    new: str
+    above: str = ""
+    below: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """An error that another language server reports: its row, from 0 at its text's first line, and what it says."""
+
+    row: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class NextEditRequest:
+    """Asks a model what follows from the user's last edits of a text.
+
+    `rows` [first, last) of the text were edited last. `history` has the last edits of all documents, the newest last,
+    and `diagnostics` the errors in the text. `cursor` is the offset where the user types, None if nobody does. `path`
+    is relative to the document's project, and `project_text` names its `ProjectText`; either may be "".
+    """
+
+    text: str
+    rows: tuple[int, int]
+    language: str
+    path: str
+    history: tuple[PastEdit, ...]
+    cursor: int | None = None
+    diagnostics: tuple[Diagnostic, ...] = ()
+    project_text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NextEdits:
+    """A model's answer to a `NextEditRequest`: proposals, best first, or the reason there are none."""
+
+    proposals: tuple[Proposal, ...] = ()
+    reason: Reason | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Whole lines of a text that a model may change, without their ends. `start` is the offset of the first one.
+
+    Those from `fixed[0]` to before `fixed[1]` stay as they are. `around` is the text around the region. `history` is
+    what may be told of the request's, and `diagnostics` are errors in the region. Rows count from its first line.
+    """
+
+    start: int
+    lines: tuple[str, ...]
+    fixed: tuple[int, int]
+    around: Surroundings
+    history: tuple[PastEdit, ...]
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    def is_fixed(self, row: int) -> bool:
+        """Return whether a line stays as it is."""
+        return self.fixed[0] <= row < self.fixed[1]
+
+    def with_change(self, change: "ScoredChange") -> list[str]:
+        """Return the lines after a change."""
+        return [*self.lines[: change.row], *change.inserted, *self.lines[change.row + len(change.removed) :]]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredChange:
+    """A change of some lines of a region, and how the model scored it; natural logarithms.
+
+    `row` is the first changed line, counted from the region's first one. The lines that are `removed` and `inserted`
+    have no line ends. `worth`: a change begins at this line, corrected for what the line has in common with the newest
+    edits. `new`: the new lines, of `tokens` tokens, and `least` the least likely of these. `parting`: how much likelier
+    the new text is than the old one at the token where they part. `ends`: nothing else changes after them.
+    """
+
+    worth: float
+    new: float
+    least: float
+    tokens: int
+    parting: float
+    ends: float
+    row: int
+    removed: tuple[str, ...]
+    inserted: tuple[str, ...]
 
 
 def applied(text: str, edits: tuple[Edit, ...]) -> str | None:

@@ -38,8 +38,7 @@ class AnswerCache:
     def put(self, request: InfillRequest, answer: Answer) -> None:
         """Remember an answer. One that is not final may be typed through, but an equal request is computed again."""
         kept = _key(request)
-        if not (request.replaced or request.gaps):
-            self._recent.append((kept, answer))
+        self._recent.append((kept, answer))
         if answer.final:
             self._answers[kept] = answer
 
@@ -69,9 +68,7 @@ def _key(request: InfillRequest) -> InfillRequest:
 
 
 def _typed_between(earlier: InfillRequest, now: InfillRequest) -> str | None:
-    """What was typed at the cursor since `earlier`, if nothing else changed. Alternatives cannot be typed through."""
-    if now.replaced or now.gaps:
-        return None
+    """What was typed at the cursor since `earlier`, if nothing else changed."""
     if earlier.suffix != now.suffix or earlier.language != now.language or earlier.candidates != now.candidates:
         return None
     typed = len(now.prefix) - len(earlier.prefix)

@@ -15,7 +15,7 @@ from infill_engine.ranking.features import evidence
 from infill_engine.ranking.syntax_check import new_faults
 from infill_engine.text.languages import language as language_named
 from infill_engine.text.lines import first_line, indent_of, last_line, split, with_plain_ends
-from infill_engine.types import Candidate, Hole, InfillRequest, Proposal
+from infill_engine.types import AlternativesRequest, Candidate, Hole, Proposal
 
 LEAST_GAIN = -1.5  # nats per token; a less likely text is seldom what anyone would write here
 _NAME = re.compile(r"[^\W\d][\w$]*")
@@ -23,14 +23,14 @@ _SPACES = re.compile(r"\s+")
 
 
 def alternatives(
-    proposals: Sequence[Proposal], request: InfillRequest, hole: Hole, calibration: Calibration = BUILT_IN
+    proposals: Sequence[Proposal], request: AlternativesRequest, hole: Hole, calibration: Calibration = BUILT_IN
 ) -> tuple[Candidate, ...]:
     """Return at most `request.candidates` alternatives, best first.
 
     A candidate's gain is the difference of the log-probabilities of its text and of the replaced text, divided by the
     number of tokens of the longer one. The log-probability of a text includes that of its end.
     """
-    replaced = with_plain_ends(request.middle(request.replaced)) if request.replaced else ""
+    replaced = with_plain_ends(request.holes.text)
     original = next((one for one in proposals if one.text == replaced), None)
     different = [
         one
@@ -61,29 +61,29 @@ def _gain(proposal: Proposal, original: Proposal | None) -> float | None:
     return (proposal.logprob - original.logprob) / max(proposal.tokens, original.tokens, 1)
 
 
-def _is_text(text: str, request: InfillRequest, hole: Hole) -> bool:
+def _is_text(text: str, request: AlternativesRequest, hole: Hole) -> bool:
     return bool(text.strip()) and undecodable(text, request, hole) == text and repetition(text, request, hole) == text
 
 
-def _opens_body(text: str, request: InfillRequest) -> bool:
+def _opens_body(text: str, request: AlternativesRequest) -> bool:
     """Return whether a body must follow the text. Some grammars accept a text without it."""
     opens = language_named(request.language).layout.opens
     return not first_line(request.suffix).strip() and opens.search(last_line(text).rstrip()) is not None
 
 
-def _has_body(request: InfillRequest) -> bool:
+def _has_body(request: AlternativesRequest) -> bool:
     """Return whether the line below the hole's is indented further."""
     below = next((line for line in split(request.suffix)[1:] if line.strip()), "")
     return len(indent_of(below)) > len(indent_of(last_line(request.prefix)))
 
 
-def _keeps_names(proposal: Proposal, request: InfillRequest) -> bool:
+def _keeps_names(proposal: Proposal, request: AlternativesRequest) -> bool:
     """Return whether a name that is in several holes is replaced by a name."""
     keywords = language_named(request.language).lexical.keywords
     return all(
         fill not in keywords and _NAME.fullmatch(fill) is not None
-        for fill, gap in zip(proposal.fills[1:], request.gaps, strict=False)
-        if gap.repeats is not None and request.replaced and _NAME.fullmatch(request.replaced[gap.repeats])
+        for fill, gap in zip(proposal.fills[1:], request.holes.gaps, strict=False)
+        if gap.repeats is not None and request.holes.replaced and _NAME.fullmatch(request.holes.replaced[gap.repeats])
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from infill_engine.ranking.context_features import ContextFeatures
 from infill_engine.ranking.syntax_check import new_faults
-from infill_engine.types import Hole, HoleKind, InfillRequest, Proposal, Source
+from infill_engine.types import Hole, HoleKind, Proposal, Source, Surroundings
 
 MOST_FAULTS = 3.0  # more new faults than this make no difference
 LEAST_LOGPROB = -30.0  # anything less likely counts as impossible
@@ -53,7 +53,7 @@ class Features:
     statement: float
 
 
-def evidence(proposals: Sequence[Proposal], request: InfillRequest, hole: Hole) -> list[tuple[Proposal, Features]]:
+def evidence(proposals: Sequence[Proposal], request: Surroundings, hole: Hole) -> list[tuple[Proposal, Features]]:
     """Return each distinct text of the cleaned `proposals`, represented by its best proposal, with its features."""
     groups = _same_texts(proposals)
     faults = new_faults([group[0].text for group in groups], request)

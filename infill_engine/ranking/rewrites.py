@@ -1,4 +1,4 @@
-"""Turn the model's changes of a region into candidates. A logistic regression says how likely the user wants each.
+"""How likely the user wants each of the model's changes of a region: a logistic regression.
 
 The weights are fitted to version histories (`python -m bench.edits.histories.model_fitting`).
 """
@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from infill_engine.edits.finders.propagation import rule_of
 from infill_engine.edits.resemblance import NEWEST
 from infill_engine.edits.templates import TOKEN, WORD
-from infill_engine.types import Candidate, InfillRequest, PastEdit, Proposal, RewriteScores
+from infill_engine.edits.types import PastEdit, Region, ScoredChange
 
+MOST_CHANGES = 2  # of a region
 MOST_NATS = 6.0  # differences beyond it count as this much
 
 BY_HAND: Mapping[str, float] = {"wrong": 1.5}  # version histories have no errors of other servers
@@ -32,14 +33,14 @@ WEIGHTS: Mapping[str, float] = {
 }
 
 
-def rewrites(proposals: Sequence[Proposal], request: InfillRequest) -> tuple[Candidate, ...]:
-    """Return at most `request.candidates` regions with one change each, the surest first."""
+def likeliest(changes: Sequence[ScoredChange], region: Region) -> list[tuple[ScoredChange, float]]:
+    """Return at most `MOST_CHANGES` changes, each with the probability that the user wants it, the surest first."""
     found = [
-        Candidate(proposal.text, probability(features_of(proposal.rewrite, request)), fills=proposal.fills)
-        for proposal in proposals
-        if proposal.rewrite is not None and not takes_back(proposal.rewrite, request.history)
+        (change, probability(features_of(change, region)))
+        for change in changes
+        if not takes_back(change, region.history)
     ]
-    return tuple(sorted(found, key=lambda one: -one.confidence)[: request.candidates])
+    return sorted(found, key=lambda one: -one[1])[:MOST_CHANGES]
 
 
 def probability(features: Mapping[str, float], weights: Mapping[str, float] = WEIGHTS) -> float:
@@ -47,15 +48,15 @@ def probability(features: Mapping[str, float], weights: Mapping[str, float] = WE
     return 1 / (1 + math.exp(-sum(weights[name] * value for name, value in features.items())))
 
 
-def features_of(scores: RewriteScores, request: InfillRequest) -> dict[str, float]:
+def features_of(scores: ScoredChange, region: Region) -> dict[str, float]:
     """Describe a change by numbers, most of them between 0 and 1."""
-    newest = request.history[-NEWEST:]
+    newest = region.history[-NEWEST:]
     old, new = _text(scores.removed), _text(scores.inserted)
     added = _added(old, new)
     added_before = sum((_added(edit.old, edit.new) for edit in newest), Counter[str]())
     words = [word for word in added if WORD.match(word)]
     rule = rule_of(old, new)
-    lines = request.middle(request.replaced).split("\n")
+    lines = [*region.lines, ""]
     last = scores.row + len(scores.removed)
     around = lines[max(0, scores.row - 2) : last + 2]
     return {
@@ -65,17 +66,17 @@ def features_of(scores: RewriteScores, request: InfillRequest) -> dict[str, floa
         "least": _bounded(scores.least),
         "parting": _bounded(scores.parting),
         "ends": math.exp(scores.ends),
-        "same rule": float(bool(old) and any(rule_of(edit.old, edit.new) == rule for edit in request.history)),
+        "same rule": float(bool(old) and any(rule_of(edit.old, edit.new) == rule for edit in region.history)),
         "inserted before": sum(word in added_before for word in words) / len(words) if words else 0.0,
         "removes nothing": float(not scores.removed),
         "inserts nothing": float(not scores.inserted),
-        "again": float(not old and any((edit.old, edit.new) == ("", new) for edit in request.history)),
-        "wrong": float(any(scores.row <= error.row < last for error in request.diagnostics)),
+        "again": float(not old and any((edit.old, edit.new) == ("", new) for edit in region.history)),
+        "wrong": float(any(scores.row <= error.row < last for error in region.diagnostics)),
         "is there": float(bool(scores.inserted) and all(line in around for line in scores.inserted)),
     }
 
 
-def takes_back(scores: RewriteScores, history: Sequence[PastEdit]) -> bool:
+def takes_back(scores: ScoredChange, history: Sequence[PastEdit]) -> bool:
     """Return whether a change is the opposite of one that the user has made."""
     rule = rule_of(_text(scores.inserted), _text(scores.removed))
     return any(rule_of(edit.old, edit.new) == rule for edit in history)

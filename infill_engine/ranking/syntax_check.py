@@ -10,7 +10,7 @@ from infill_engine.text import delimiters, syntax
 from infill_engine.text.bodies import ended_bodies, open_bodies
 from infill_engine.text.embedded import region
 from infill_engine.text.languages import language as language_named
-from infill_engine.types import InfillRequest
+from infill_engine.types import Surroundings
 
 PLACEHOLDER = "x"  # fills the hole to measure the faults of the code around it
 # characters beyond each window: if a window ended after a line that opens a block, that line would seem to be a fault
@@ -27,7 +27,7 @@ def brokenness(new_faults: float) -> int:
     return 0 if new_faults <= 0 else 1 if new_faults < BREAKS else 2
 
 
-def new_faults(texts: Sequence[str], request: InfillRequest) -> list[float]:
+def new_faults(texts: Sequence[str], request: Surroundings) -> list[float]:
     """Return for each text (its faults - faults of the best filling) / (1 + faults of the best filling); 0 without a
     grammar.
 
@@ -41,12 +41,12 @@ def new_faults(texts: Sequence[str], request: InfillRequest) -> list[float]:
     return [(count - least) / (1 + least) for count in found]
 
 
-def prepare(request: InfillRequest) -> None:
+def prepare(request: Surroundings) -> None:
     """Parse the code around a hole, which `new_faults` needs. How long that takes depends only on the document."""
     _parsed_context(request)
 
 
-def leaves_faults(text: str, request: InfillRequest) -> bool:
+def leaves_faults(text: str, request: Surroundings) -> bool:
     """Return whether faults remain with `text` in a hole whose context has faults, too; False without a grammar.
 
     If a name or an empty text fills the hole without a fault, `new_faults` has counted the text's faults.
@@ -136,7 +136,7 @@ def _closings(line: str, language: str) -> Iterator[str]:
         yield from layout.closing_words
 
 
-def _parsed_context(request: InfillRequest) -> _ParsedContext | None:
+def _parsed_context(request: Surroundings) -> _ParsedContext | None:
     """Return the code around a hole; None without a grammar. For a hole in embedded code, only that code counts."""
     left, right = request.wider_context
     before, after = left[-MORE_CHARS:] + request.prefix, request.suffix + right[:MORE_CHARS]

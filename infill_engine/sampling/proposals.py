@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from infill_engine.types import Draft, InfillRequest, Proposal, Source
+from infill_engine.types import AlternativesRequest, Draft, Holes, Proposal, Source
 
 UNSCORED_LOGPROB = -1.5  # assumed for each retrieved token that no model has scored
 
@@ -33,18 +33,19 @@ def unscored_drafts(drafts: Sequence[Draft]) -> list[Proposal] | None:
     return [unscored(draft) for draft in drafts] or None
 
 
-def first_hole(request: InfillRequest) -> InfillRequest | None:
+def first_hole(request: AlternativesRequest) -> AlternativesRequest | None:
     """Return a request for the first hole alone; None if several texts have to be found. The others keep their text."""
-    if request.free_holes > 1 or not request.replaced:
+    holes = request.holes
+    if holes.free > 1 or not holes.replaced:
         return None
-    after = "".join(gap.known + text for gap, text in zip(request.gaps, request.replaced[1:], strict=True))
-    return replace(request, suffix=after + request.suffix, gaps=(), replaced=request.replaced[:1])
+    after = "".join(gap.known + text for gap, text in zip(holes.gaps, holes.replaced[1:], strict=True))
+    return replace(request, suffix=after + request.suffix, holes=Holes(holes.replaced[:1]))
 
 
-def in_all_holes(found: Proposals, request: InfillRequest) -> Proposals:
-    """Return proposals for the first hole, extended to all holes of `request`."""
+def in_all_holes(found: Proposals, holes: Holes) -> Proposals:
+    """Return proposals for the first hole, extended to all holes."""
     if found.proposals is None:
         return found
-    fills = [(one.text,) * (1 + len(request.gaps)) for one in found.proposals]
+    fills = [(one.text,) * (1 + len(holes.gaps)) for one in found.proposals]
     pairs = zip(found.proposals, fills, strict=True)
-    return replace(found, proposals=[replace(one, text=request.middle(texts), fills=texts) for one, texts in pairs])
+    return replace(found, proposals=[replace(one, text=holes.middle(texts), fills=texts) for one, texts in pairs])

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from infill_engine.budget.work import Costs, Job
+from infill_engine.edits.types import Region, ScoredChange
 from infill_engine.sampling.proposals import Proposals, unscored_drafts
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
-from infill_engine.types import Draft, Hole, InfillRequest, ProjectText
+from infill_engine.types import ONE_HOLE, Draft, Hole, Holes, InfillRequest, ProjectText, Surroundings, TextRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +17,7 @@ class Capabilities:
 
     `profile` says how it computes, such as `int8, 1 thread`, if that was chosen automatically. `window` is how much
     text around a hole it can use. If it `fills_several`, it fills several holes at once. If it `goes_on`, its search
-    continues where an earlier one at the same place stopped. If it `rewrites`, it finds next edits.
+    continues where an earlier one at the same place stopped. If it `rewrites`, it finds changes of regions.
     """
 
     device: str
@@ -25,6 +26,14 @@ class Capabilities:
     fills_several: bool = False
     goes_on: bool = False
     rewrites: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Changes of a region. If they are not `final`, there was no time to find all."""
+
+    found: tuple[ScoredChange, ...] = ()
+    final: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +58,21 @@ class Proposer(ABC):
         """What it can do."""
 
     @abstractmethod
-    def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...]) -> Job[Proposals]:
-        """Return all texts that are found for a hole in time, among them the retrieved `drafts`."""
+    def propose(
+        self, request: TextRequest, hole: Hole, drafts: tuple[Draft, ...], holes: Holes = ONE_HOLE
+    ) -> Job[Proposals]:
+        """Return all texts that are found for a hole in time, among them the retrieved `drafts`.
 
-    def prefetch(self, request: InfillRequest) -> Job[None]:  # noqa: ARG002
-        """Read what a later request nearby needs."""
+        With several `holes`, `hole` is the first one, and each text reaches from there to the end of the last one.
+        """
+
+    def rewrite(self, region: Region) -> Job[Changes]:  # noqa: ARG002
+        """Return the changes that are found for a region in time."""
+        yield from ()
+        return Changes()
+
+    def prefetch(self, around: Surroundings) -> Job[None]:  # noqa: ARG002
+        """Read what a later request at a place needs."""
         yield from ()
 
     def index(self, project_text: ProjectText) -> Iterator[None]:  # noqa: ARG002
@@ -88,7 +107,13 @@ class Retrieval(Proposer):
         """See `Proposer`."""
         return Capabilities("cpu", f"retrieved texts only: {self._why}")
 
-    def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...]) -> Job[Proposals]:  # noqa: ARG002
+    def propose(
+        self,
+        request: TextRequest,  # noqa: ARG002
+        hole: Hole,  # noqa: ARG002
+        drafts: tuple[Draft, ...],
+        holes: Holes = ONE_HOLE,  # noqa: ARG002
+    ) -> Job[Proposals]:
         """Return the retrieved texts."""
         yield from ()
         return Proposals(unscored_drafts(drafts) or [])

@@ -1,6 +1,7 @@
 """The process that owns the model.
 
-protocol        frames on a socket or a pipe
+protocol        the messages between the server and the engine
+frames          their bytes on a socket or a pipe
 runtime_files   where the socket is; who may use it
 listening       lets clients join and leave
 shared_engine   several clients of one dispatch

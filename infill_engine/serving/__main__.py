@@ -15,7 +15,8 @@ from typing import BinaryIO
 from infill_engine.engine.remote.address import KEY_VARIABLE, is_remote
 from infill_engine.process import exit_now
 from infill_engine.serving.dispatch import Dispatch
-from infill_engine.serving.protocol import Message, decode, encode, read_frame
+from infill_engine.serving.frames import decode, encode, read_frame
+from infill_engine.serving.protocol import Message
 from infill_engine.serving.queues import Task
 from infill_engine.serving.starting import Load, load_local, load_remote
 from infill_engine.settings import EngineSettings, ModelSettings

@@ -4,11 +4,10 @@
     compute thread  run()       loads the engine, then works: infills of the client that has had the least time, then
                                 what waits in `queues` for an idle moment
 
-Infills in the `background` come after all others. One that is running is interrupted by any other infill, and started
-again afterwards.
+Requests for alternatives and next edits come after all infills. An infill interrupts them, and they start again.
 
-Invariants: every infill is answered exactly once; at most one infill of a document, background ones aside, waits or
-runs; only the compute thread uses the engine; requests never interrupt a load.
+Invariants: every request is answered exactly once; at most one infill of a document waits or runs; only the compute
+thread uses the engine; requests never interrupt a load.
 """
 
 import gc
@@ -18,11 +17,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from infill_engine.budget.deadline import Clock, Deadline, now
+from infill_engine.budget.work import Observer
 from infill_engine.models.runtime.allocator import release_freed
 from infill_engine.serving.duty_cycle import DutyCycle, Shares
 from infill_engine.serving.preview import previewing
 from infill_engine.serving.protocol import (
     Alive,
+    Alternatives,
     Answered,
     Cancel,
     CanvasPreview,
@@ -31,11 +32,16 @@ from infill_engine.serving.protocol import (
     IndexProject,
     Infill,
     Message,
+    NextEdit,
     Prefetch,
+    Proposed,
+    Reply,
+    Request,
     SendPreviews,
     Shutdown,
     State,
     Status,
+    no_answer,
 )
 from infill_engine.serving.queues import ContinueSearch, Queues, Task, was_stopped
 from infill_engine.serving.searching import continue_search, search_after
@@ -74,7 +80,7 @@ class Dispatch:
         """Queue a message from a client. Clients choose their numbers of requests and names of documents themselves."""
         with self._changed:
             match message:
-                case Infill():
+                case Infill() | Alternatives() | NextEdit():
                     self._file(Task(message, client, self.clock()))
                 case Prefetch() if self.status.state is not State.FAILED and not self._closed:
                     self._interrupt(lambda running: running.ends_for_text((client, message.document)))
@@ -134,7 +140,7 @@ class Dispatch:
             sentence = describe(fault)
             with self._changed:
                 withdrawn, task.withdrawn = task.withdrawn, True
-            if isinstance(task.message, Infill) and not withdrawn:
+            if isinstance(task.message, Request) and not withdrawn:
                 self.send(Failure(task.message.id, sentence), task)
         with self._changed:
             self._queues.shares.charge(task.client, self.clock() - began)
@@ -174,11 +180,11 @@ class Dispatch:
 
     def _work(self, engine: "Engine", task: Task) -> None:
         message = task.message
-        if isinstance(message, Prefetch) or (isinstance(message, Infill) and not message.background):
+        if task.reads is not None:
             self._last_read = task
         match message:
-            case Infill():
-                self._infill(engine, task, message)
+            case Infill() | Alternatives() | NextEdit():
+                self._answer(engine, task, message)
             case Prefetch():
                 self._prefetch(engine, task, message)
             case ContinueSearch():
@@ -188,36 +194,34 @@ class Dispatch:
             case IndexProject():
                 self._index(engine, task, message)
 
-    def _infill(self, engine: "Engine", task: Task, message: Infill) -> None:
-        deadline = Deadline(message.expires_at, self.clock, lambda: task.withdrawn or task.interrupted)
-        outcome: Message
+    def _answer(self, engine: "Engine", task: Task, request: Request) -> None:
+        deadline = Deadline(request.expires_at, self.clock, lambda: task.withdrawn or task.interrupted)
+        observer = previewing(
+            lambda: task.previewed and not task.withdrawn,
+            lambda step, rows: self.send(CanvasPreview(request.id, step, rows), task),
+        )
+        outcome: Reply | Failure | Alive = no_answer(request, Reason.DEADLINE)
         try:
-            if deadline.remaining_ms() <= 0:
-                outcome = Answered(message.id, Answer(reason=Reason.DEADLINE))
-            else:
-                observer = previewing(
-                    lambda: task.previewed and not task.withdrawn,
-                    lambda step, rows: self.send(CanvasPreview(message.id, step, rows), task),
-                )
-                outcome = Answered(message.id, engine.answer(message.request, deadline, observer))
+            if deadline.remaining_ms() > 0:
+                outcome = _computed(engine, request, deadline, observer)
         except Exception as fault:
-            outcome = Failure(message.id, describe(fault))
+            outcome = Failure(request.id, describe(fault))
         with self._changed:
             if task.withdrawn:  # already answered when it was withdrawn
                 outcome = Alive()
-            elif task.interrupted and was_stopped(outcome) and deadline.remaining_ms() > 0:
+            elif task.interrupted and deadline.remaining_ms() > 0 and was_stopped(outcome):
                 task.interrupted = False
                 self._queues.resume(task)
                 return
-            elif isinstance(outcome, Answered) and not message.background:
-                self._continue(task, message, outcome.answer)
+            elif isinstance(request, Infill) and isinstance(outcome, Answered):
+                self._continue(task, request, outcome.answer)
             task.withdrawn = True
         self.send(outcome, None if isinstance(outcome, Alive) else task)
 
     def _prefetch(self, engine: "Engine", task: Task, message: Prefetch) -> None:
         try:
             until = self.clock() + PREFETCH_SECONDS
-            engine.prefetch(message.request, Deadline(until, self.clock, lambda: task.withdrawn))
+            engine.prefetch(message.around, Deadline(until, self.clock, lambda: task.withdrawn))
         finally:
             self.send(Alive(), None)
 
@@ -258,7 +262,7 @@ class Dispatch:
         if len(self._queues.unanswered(task.client)) >= MOST_ASKED:
             self._withdraw(task, Reason.SUPERSEDED)
             return
-        if (older := self._queues.infill(task)) is not None:
+        if (older := self._queues.request(task)) is not None:
             self._withdraw(older, Reason.SUPERSEDED)
         if (running := self._queues.running) is not None:
             running.interrupted = running.in_background and not task.in_background
@@ -267,8 +271,8 @@ class Dispatch:
 
     def _interrupt(self, ends: Callable[[Task], bool]) -> None:
         """Withdraw the running work if it has to end."""
-        if self._queues.running is not None and ends(self._queues.running):
-            self._withdraw(self._queues.running, Reason.SUPERSEDED)
+        if (running := self._queues.running) is not None and ends(running):
+            self._withdraw(running, Reason.SUPERSEDED)
 
     def _cancel(self, client: int, request_id: int | None = None) -> None:
         for task in self._queues.unanswered(client, request_id):
@@ -283,8 +287,16 @@ class Dispatch:
         self._queues.clear()
 
     def _withdraw(self, task: Task, reason: Reason) -> None:
-        if task.withdrawn:
-            return
+        if not task.withdrawn and isinstance(task.message, Request):
+            self.send(no_answer(task.message, reason), task)
         task.withdrawn = True
-        if isinstance(task.message, Infill):
-            self.send(Answered(task.message.id, Answer(reason=reason)), task)
+
+
+def _computed(engine: "Engine", request: Request, deadline: Deadline, observer: Observer) -> Reply:
+    match request:
+        case Infill():
+            return Answered(request.id, engine.answer(request.request, deadline, observer))
+        case Alternatives():
+            return Answered(request.id, engine.alternatives(request.request, deadline))
+        case NextEdit():
+            return Proposed(request.id, engine.next_edits(request.request, deadline))

@@ -14,17 +14,8 @@ from pathlib import Path
 from infill_engine.models.runtime.allocator import release_freed
 from infill_engine.process import exit_now, say, write_no_core_files
 from infill_engine.serving.event_log import EventLog, Log, silent
-from infill_engine.serving.protocol import (
-    PROTOCOL,
-    Hello,
-    Message,
-    Shutdown,
-    State,
-    Welcome,
-    decode,
-    encode,
-    read_frame,
-)
+from infill_engine.serving.frames import decode, encode, read_frame
+from infill_engine.serving.protocol import PROTOCOL, Hello, Message, Shutdown, State, Welcome
 from infill_engine.serving.runtime_files import package_version, peer_pid
 from infill_engine.serving.shared_engine import SharedEngine
 from infill_engine.serving.starting import Load

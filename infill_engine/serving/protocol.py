@@ -1,34 +1,36 @@
-"""The messages between the server and the engine: msgpack frames on a socket or a pipe.
+"""The messages between the server and the engine. See `frames` for their bytes.
 
-A frame is its length as four big-endian bytes, then a msgpack map whose "type" names the message. The reader skips a
-frame that is damaged, too large, out of bounds or of an unknown type.
+    server → engine     hello, infill, alternatives, next_edit, send_previews, prefetch, index_project,
+                        document_changed, cancel, measure, shutdown
+    engine → server     welcome, status, preview, answer, proposed, late, failure, alive, measured, shutdown
 
-    server → engine     hello, infill, promote, send_previews, prefetch, index_project, document_changed, cancel,
-                        measure, shutdown
-    engine → server     welcome, status, preview, answer, late, failure, alive, measured, shutdown
-
-Every `Infill` gets exactly one `Answered` or `Failure`, and before it a `CanvasPreview` for each step since
-`SendPreviews`.
+Every `Infill` and `Alternatives` gets exactly one `Answered` or `Failure`, every `NextEdit` one `Proposed` or
+`Failure`. Before it, an `Infill` gets a `CanvasPreview` for each step since `SendPreviews`.
 `expires_at` is in seconds of `infill_engine.budget.deadline.now`, a clock that all processes of a machine share.
 """
 
-import math
-import struct
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated
 
 import msgspec
 
-from infill_engine.errors import WorkerError
+from infill_engine.edits.types import NextEditRequest, NextEdits
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
-from infill_engine.types import Answer, Eagerness, InfillRequest, Level, ProjectText, Source
+from infill_engine.types import (
+    AlternativesRequest,
+    Answer,
+    Eagerness,
+    InfillRequest,
+    Level,
+    ProjectText,
+    Reason,
+    Source,
+    Surroundings,
+)
 
 PROTOCOL = 13  # of a shared engine and its clients; part of the name of its socket
-MAX_FRAME_BYTES = 8 * 1024 * 1024
-MOST_CANDIDATES, MOST_HOLES, MOST_DRAFTS, MOST_EDITS = 64, 1024, 1024, 64  # of one request
 LATENCY_BOUNDS_MS = (1, 2, 5, 10, 20, 50, 100, 150, 200, 300, 500, 1000)  # of `Measured`; one more bucket has none
-_LENGTH = struct.Struct(">I")
 
 Number = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 Name = Annotated[str, msgspec.Meta(max_length=16_384)]
@@ -47,11 +49,23 @@ class State(StrEnum):
     FAILED = "failed"
 
 
-class Infill(_Message, frozen=True, tag="infill"):
-    """Fill this hole. A newer one for the same document replaces it.
+class Answered(_Message, frozen=True, tag="answer"):
+    """The answer to the `Infill` or `Alternatives` with this id."""
 
-    One in the `background` has lower priority than all others: it waits while they run, and starts again after it was
-    interrupted. It replaces none, and none replaces it. A `speculative` one has not been asked for yet: see `Promote`.
+    id: Number
+    answer: Answer
+
+
+class Proposed(_Message, frozen=True, tag="proposed"):
+    """The answer to the `NextEdit` with this id."""
+
+    id: Number
+    answer: NextEdits
+
+
+class Infill(_Message, frozen=True, tag="infill"):
+    """Complete this hole. A newer one for the same document replaces it.
+
     Its client is sent `Late` answers if it wants them `late`.
     """
 
@@ -59,15 +73,34 @@ class Infill(_Message, frozen=True, tag="infill"):
     document: Name
     request: InfillRequest
     expires_at: float
-    background: bool = False
-    speculative: bool = False
     late: bool = False
 
 
-class Promote(_Message, frozen=True, tag="promote"):
-    """Somebody has asked for the `Infill` with this id, which was speculative. It may have been answered."""
+class Alternatives(_Message, frozen=True, tag="alternatives"):
+    """Find other texts for these holes.
+
+    Like a `NextEdit`, it gives way to every `Infill`: it waits while one runs, and starts again after it was
+    interrupted. It replaces no other request, and none replaces it.
+    """
 
     id: Number
+    document: Name
+    request: AlternativesRequest
+    expires_at: float
+
+
+class NextEdit(_Message, frozen=True, tag="next_edit"):
+    """Find what follows from the last edits of this document. It gives way to every `Infill`."""
+
+    id: Number
+    document: Name
+    request: NextEditRequest
+    expires_at: float
+
+
+Background = Alternatives | NextEdit
+Request = Infill | Background
+Reply = Answered | Proposed
 
 
 class SendPreviews(_Message, frozen=True, tag="send_previews"):
@@ -77,10 +110,10 @@ class SendPreviews(_Message, frozen=True, tag="send_previews"):
 
 
 class Prefetch(_Message, frozen=True, tag="prefetch"):
-    """Read this context when idle; a newer one for the same document replaces it. Gets no answer."""
+    """Read this text when idle; a newer one for the same document replaces it. Gets no answer."""
 
     document: Name
-    request: InfillRequest
+    around: Surroundings
 
 
 class IndexProject(_Message, frozen=True, tag="index_project"):
@@ -96,7 +129,7 @@ class DocumentChanged(_Message, frozen=True, tag="document_changed"):
 
 
 class Cancel(_Message, frozen=True, tag="cancel"):
-    """The client no longer waits for this `Infill`."""
+    """The client no longer waits for the request with this id."""
 
     id: Number
 
@@ -127,8 +160,7 @@ class Measured(_Message, frozen=True, tag="measured"):
 
     Unless the model is loaded, `model` is empty and `state` says why. `clients` leaves out the one that asks. `waiting`
     counts requests without an answer. `latency_ms` are the 50th, 90th and 99th percentile of the last requests.
-    `latency_counts` is a histogram of all with the bounds of `LATENCY_BOUNDS_MS`, `latency_sum_ms` their sum. `asked`
-    counts the requests that somebody asked for. `speculative` counts those among them that had been sent beforehand.
+    `latency_counts` is a histogram of all with the bounds of `LATENCY_BOUNDS_MS`, `latency_sum_ms` their sum.
     """
 
     pid: Number
@@ -145,8 +177,6 @@ class Measured(_Message, frozen=True, tag="measured"):
     latency_ms: tuple[float, float, float]
     latency_counts: tuple[Number, ...]
     latency_sum_ms: float
-    asked: Number = 0
-    speculative: Number = 0
 
 
 class Status(_Message, frozen=True, tag="status"):
@@ -188,13 +218,6 @@ class CanvasPreview(_Message, frozen=True, tag="preview"):
     rows: tuple[PreviewRow, ...]
 
 
-class Answered(_Message, frozen=True, tag="answer"):
-    """The answer to the `Infill` with this id."""
-
-    id: Number
-    answer: Answer
-
-
 class Late(_Message, frozen=True, tag="late"):
     """What the search for the `Infill` with this id has found since it was answered."""
 
@@ -203,7 +226,7 @@ class Late(_Message, frozen=True, tag="late"):
 
 
 class Failure(_Message, frozen=True, tag="failure"):
-    """The engine failed on the `Infill` with this id. The message contains no document text."""
+    """The engine failed on the request with this id. The message contains no document text."""
 
     id: Number
     message: str
@@ -213,72 +236,15 @@ class Alive(_Message, frozen=True, tag="alive"):
     """Work without an answer has ended. Tells the watchdog that the worker was busy and does not hang."""
 
 
-OfRequest = Infill | Promote | SendPreviews | Cancel
+OfRequest = Request | SendPreviews | Cancel
 OfDocument = Prefetch | IndexProject | DocumentChanged
 ToEngine = Hello | OfRequest | OfDocument | Measure | Shutdown
-FromEngine = Welcome | Status | CanvasPreview | Answered | Late | Failure | Alive | Measured
+FromEngine = Welcome | Status | CanvasPreview | Answered | Proposed | Late | Failure | Alive | Measured
 Message = ToEngine | FromEngine  # a shared engine says `Shutdown`, too
-_encoder = msgspec.msgpack.Encoder()
-_decoder: "msgspec.msgpack.Decoder[Message]" = msgspec.msgpack.Decoder(Message)
 
 
-def encode(message: Message) -> bytes:
-    """Return the frame of a message, length included. Raises `WorkerError` for one over `MAX_FRAME_BYTES`."""
-    try:
-        payload = _encoder.encode(message)
-    except UnicodeEncodeError:  # half of a surrogate pair is invalid text, but no reason to leave a request unanswered
-        payload = _encoder.encode(_without_surrogates(msgspec.to_builtins(message)))
-    if len(payload) > MAX_FRAME_BYTES:
-        raise WorkerError(f"A message of {len(payload)} bytes is too large; the limit is {MAX_FRAME_BYTES}.")
-    return _LENGTH.pack(len(payload)) + payload
-
-
-def decode(payload: bytes | None) -> Message | None:
-    """Return the message of a frame's payload; None if it is damaged, out of bounds or of an unknown type."""
-    try:
-        message = _decoder.decode(payload or b"")
-    except (ValueError, RecursionError):  # of msgspec's errors, too
-        return None
-    return message if _in_bounds(message) else None
-
-
-def read_frame(stream: BinaryIO) -> bytes | None:
-    """Return the next payload of a blocking stream; b"" for a frame that is too large, None at the end."""
-    if len(header := stream.read(_LENGTH.size)) < _LENGTH.size:
-        return None
-    (length,) = _LENGTH.unpack(header)
-    if length > MAX_FRAME_BYTES:
-        return b"" if _skip(stream, length) else None
-    payload = stream.read(length)
-    return payload if len(payload) == length else None
-
-
-def _skip(stream: BinaryIO, length: int) -> bool:
-    while length > 0 and (block := stream.read(min(length, 65536))):
-        length -= len(block)
-    return length == 0
-
-
-def _in_bounds(message: Message) -> bool:
-    """Return whether what a message asks for is limited. Its length alone does not limit a number."""
-    if not isinstance(message, Infill | Prefetch):
-        return True
-    if isinstance(message, Infill) and not math.isfinite(message.expires_at):
-        return False
-    request = message.request
-    return (
-        1 <= request.candidates <= MOST_CANDIDATES
-        and len(request.gaps) <= MOST_HOLES
-        and len(request.replaced) <= MOST_HOLES
-        and len(request.drafts or ()) <= MOST_DRAFTS
-        and len(request.history) <= MOST_EDITS
-    )
-
-
-def _without_surrogates(value: Any) -> Any:
-    """Return the value with U+FFFD for each half of a surrogate pair. Lengths do not change."""
-    if isinstance(value, str):
-        return "".join("\ufffd" if "\ud800" <= each <= "\udfff" else each for each in value)
-    if isinstance(value, dict):
-        return {key: _without_surrogates(each) for key, each in value.items()}
-    return [_without_surrogates(each) for each in value] if isinstance(value, list | tuple) else value
+def no_answer(request: Request, reason: Reason) -> Reply:
+    """Return the answer to a request if there is none, for this reason."""
+    if isinstance(request, NextEdit):
+        return Proposed(request.id, NextEdits(reason=reason))
+    return Answered(request.id, Answer(reason=reason))

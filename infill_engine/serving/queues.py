@@ -1,7 +1,7 @@
 """The work that waits for the compute slot: the one table of requests, in the order of urgency.
 
 waiting      infills, one for each document
-background   infills with lower priority
+background   requests for alternatives and next edits, which have lower priority
 prefetching  contexts to be read before a request names them
 searching    the search that continues after an answer, as far as the duty cycle allows, or until it is too late to show
              what it finds
@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from infill_engine.serving.duty_cycle import DutyCycle, Shares
-from infill_engine.serving.protocol import Answered, IndexProject, Infill, Message, Prefetch
-from infill_engine.types import Reason
+from infill_engine.serving.protocol import Alive, Background, Failure, IndexProject, Infill, Prefetch, Reply, Request
+from infill_engine.types import Reason, Surroundings
 
 IDLE_SECONDS = 0.5  # between two looks at the duty cycle
 MOST_INDEXED = 6  # texts that may wait; an engine keeps no more
@@ -48,11 +48,11 @@ class Task:
     """A piece of work. `client` is 0 if it is for all clients, or if there is only one.
 
     `arrived` is when its message arrived, in seconds of the dispatch's clock. `withdrawn` work has been answered, or
-    nobody wants it any more. `previewed` work sends its steps. An infill in the background that has to stop for another
-    is `interrupted`. `pieces` is the rest of an indexing that has begun.
+    nobody wants it any more. `previewed` work sends its steps. A request in the background that has to stop for an
+    infill is `interrupted`. `pieces` is the rest of an indexing that has begun.
     """
 
-    message: Infill | Prefetch | ContinueSearch | IndexProject
+    message: Request | Prefetch | ContinueSearch | IndexProject
     client: int = 0
     arrived: float = 0.0
     withdrawn: bool = False
@@ -67,18 +67,30 @@ class Task:
 
     @property
     def in_background(self) -> bool:
-        """Whether this is an infill with lower priority than all others."""
-        return isinstance(self.message, Infill) and self.message.background
+        """Whether this is a request with lower priority than every infill."""
+        return isinstance(self.message, Background)
 
     @property
     def project_text(self) -> str:
         """The name of the text around the document that the work reads; "" if there is none."""
-        return self.message.request.project_text if isinstance(self.message, Infill | Prefetch) else ""
+        read = self.reads
+        return "" if read is None else read.project_text
+
+    @property
+    def reads(self) -> Surroundings | None:
+        """The text that the work reads, as `Prefetch` does; None if it is another work."""
+        match self.message:
+            case Infill(request=request):
+                return request
+            case Prefetch(around=around):
+                return around
+            case _:
+                return None
 
     def gives_way_to(self, newer: "Task") -> bool:
         """Return whether this ends for a newer infill. Other documents' infills and indexing do not."""
-        if isinstance(self.message, Infill):
-            return self.document == newer.document and not newer.in_background
+        if isinstance(self.message, Request):
+            return not self.in_background and not newer.in_background and self.document == newer.document
         return isinstance(self.message, Prefetch | ContinueSearch)
 
     def ends_for_text(self, document: Document) -> bool:
@@ -142,16 +154,16 @@ class Queues:
 
     def prefetch_again(self, task: Task) -> None:
         """Queue the context of work that did not read all of it, unless newer text of its document is queued."""
-        message = task.message
-        if isinstance(message, Infill | Prefetch) and task.document not in self.prefetching:
-            self.prefetch(Task(Prefetch(message.document, message.request), task.client, task.arrived))
+        around, document = task.reads, task.document
+        if around is not None and document is not None and document not in self.prefetching:
+            self.prefetch(Task(Prefetch(document[1], around), task.client, task.arrived))
 
     def index(self, name: str, task: Task) -> None:
         """Queue a text to be counted, or the rest of it."""
         _put(self.indexing, name, task, MOST_INDEXED)
 
-    def infill(self, task: Task) -> Task | None:
-        """Queue an infill. Return the one that it replaces or that exceeds the limit, if any."""
+    def request(self, task: Task) -> Task | None:
+        """Queue a request. Return the one that it replaces or that exceeds the limit, if any."""
         if task.in_background:
             self.background.append(task)
             return self.background.pop(0) if len(self.background) > MOST_BACKGROUND else None
@@ -163,23 +175,23 @@ class Queues:
         return older
 
     def resume(self, task: Task) -> None:
-        """Queue an interrupted infill before the others in the background."""
+        """Queue an interrupted request before the others in the background."""
         self.background.insert(0, task)
 
     def unanswered(self, client: int | None = None, request_id: int | None = None) -> list[Task]:
-        """Return the infills that wait or run and have no answer; with a client and a number, only theirs."""
+        """Return the requests that wait or run and have no answer; with a client and a number, only theirs."""
         tasks = [*self.waiting.values(), *self.background, *([self.running] if self.running is not None else [])]
         return [
             task
             for task in tasks
-            if isinstance(task.message, Infill)
+            if isinstance(task.message, Request)
             and not task.withdrawn
             and client in (None, task.client)
             and request_id in (None, task.message.id)
         ]
 
     def remove(self, task: Task) -> None:
-        """Remove an infill or a context."""
+        """Remove a request or a context."""
         for queue in (self.waiting, self.prefetching):
             if task.document is not None and queue.get(task.document) is task:
                 del queue[task.document]
@@ -191,7 +203,7 @@ class Queues:
             self.searching = None
 
     def forget(self, client: int) -> None:
-        """Remove what a client that has left wanted. Its infills are cancelled one by one."""
+        """Remove what a client that has left wanted. Its requests are cancelled one by one."""
         self.prefetching = {document: task for document, task in self.prefetching.items() if task.client != client}
         if self.searching is not None and self.searching.client == client:
             self.searching = None
@@ -214,6 +226,6 @@ def _put(queue: dict[Name, Task], name: Name, task: Task, most: int) -> None:
         del queue[next(iter(queue))]
 
 
-def was_stopped(outcome: Message) -> bool:
-    """Return whether an infill ended because it was cancelled."""
-    return isinstance(outcome, Answered) and outcome.answer.reason is Reason.CANCELLED
+def was_stopped(outcome: Reply | Failure | Alive) -> bool:
+    """Return whether a request ended because it was cancelled."""
+    return isinstance(outcome, Reply) and outcome.answer.reason is Reason.CANCELLED

@@ -20,11 +20,10 @@ from infill_engine.serving.protocol import (
     LATENCY_BOUNDS_MS,
     Answered,
     Failure,
-    Infill,
     Measure,
     Measured,
     Message,
-    Promote,
+    Proposed,
     Shutdown,
     State,
     Status,
@@ -75,8 +74,6 @@ class SharedEngine:
     _latencies: Latencies = field(default_factory=Latencies)
     _answers: int = 0
     _from_cache: int = 0
-    _requests: int = 0  # that somebody has asked
-    _speculative: int = 0  # of these, sent before
     # Never held while the dispatch is called: the dispatch calls `_send` while it holds its own lock.
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -110,18 +107,11 @@ class SharedEngine:
     def receive(self, client: int, message: Message) -> None:
         """Handle a message from a client. Ignore what no client should send."""
         match message:
-            case Promote():
-                with self._lock:
-                    self._requests += 1
-                    self._speculative += 1
             case Measure():
                 self._tell(client, self.measured())
             case Shutdown():
                 self.stopping.set()
             case _:
-                if isinstance(message, Infill):
-                    with self._lock:
-                        self._requests += not (message.speculative or message.background)
                 self.dispatch.receive(message, client)
 
     def broadcast(self, message: Message) -> None:
@@ -148,8 +138,6 @@ class SharedEngine:
                 latency_ms=self._latencies.percentiles(),
                 latency_counts=tuple(self._latencies.counts),
                 latency_sum_ms=round(self._latencies.sum_ms, 2),
-                asked=self._requests,
-                speculative=self._speculative,
             )
 
     def _tell(self, client: int, message: Message) -> None:
@@ -162,7 +150,7 @@ class SharedEngine:
         """Send a message of the dispatch to the client of its task; to all clients if it has none."""
         with self._lock:
             if task is not None:
-                if isinstance(message, Answered | Failure):
+                if isinstance(message, Answered | Proposed | Failure):
                     self._count(message, task)
                 receivers = [self._clients[task.client]] if task.client in self._clients else []
             else:
@@ -181,12 +169,20 @@ class SharedEngine:
             detail=status.detail,
         )
 
-    def _count(self, message: Answered | Failure, task: Task) -> None:
+    def _count(self, message: Answered | Proposed | Failure, task: Task) -> None:
         ms = round(1000 * (self.clock() - task.arrived), 2)
         if isinstance(message, Failure):
             self.log("failure", client=task.client, ms=ms, sentence=message.message)
             return
+        if message.answer.reason not in OVERTAKEN:
+            self._answers += 1
+            self._latencies.add(ms)
+        if isinstance(message, Proposed):
+            proposals = len(message.answer.proposals)
+            self.log("next edits", client=task.client, ms=ms, proposals=proposals, reason=message.answer.reason)
+            return
         answer = message.answer
+        self._from_cache += answer.cached
         self.log(
             "answer",
             client=task.client,
@@ -197,7 +193,3 @@ class SharedEngine:
             encode_ms=round(answer.encode_ms, 2),
             denoise_ms=round(answer.denoise_ms, 2),
         )
-        if answer.reason not in OVERTAKEN:
-            self._answers += 1
-            self._from_cache += answer.cached
-            self._latencies.add(ms)

@@ -15,7 +15,8 @@ import psutil
 from msgspec import structs
 from rich.table import Table
 
-from infill_engine.serving.protocol import LATENCY_BOUNDS_MS, Measure, Measured, Shutdown, decode, encode
+from infill_engine.serving.frames import decode, encode
+from infill_engine.serving.protocol import LATENCY_BOUNDS_MS, Measure, Measured, Shutdown
 from infill_engine.serving.runtime_files import is_safe, runtime_folder, supported
 from lsp_server.cli.terminal import bars_of, console_of
 from lsp_server.engine import shared
@@ -98,7 +99,6 @@ def _lines(path: Path, seen: Measured | None) -> list[str]:
     if seen is None:
         return [f"{path}: nothing answers; `infill-ls engine stop` or the next client removes it"]
     cached = f"{100 * seen.from_cache / seen.answers:.0f} % from the cache" if seen.answers else "none yet"
-    ahead = f", {100 * seen.speculative / seen.asked:.0f} % computed before" if seen.asked else ""
     middle, ninety, most = seen.latency_ms
     return [
         f"engine {seen.pid}: {seen.model or 'no model'} on {seen.device or 'no device'}, {seen.state}",
@@ -106,7 +106,6 @@ def _lines(path: Path, seen: Measured | None) -> list[str]:
         f"  memory   {seen.memory_bytes / 1e6:.0f} MB",
         f"  running  {seen.seconds:.0f} s, version {seen.version}",
         f"  waiting  {seen.waiting}",
-        f"  asked    {seen.asked}{ahead}",
         f"  answers  {seen.answers}, {cached}",
         f"  latency  {middle:.0f} ms median, {ninety:.0f} ms p90, {most:.0f} ms p99",
         f"  socket   {path}",

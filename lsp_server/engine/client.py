@@ -8,13 +8,17 @@ import itertools
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 from msgspec import structs
 
 from infill_engine.budget.deadline import now
+from infill_engine.edits.types import NextEditRequest, NextEdits
 from infill_engine.serving.protocol import (
+    Alternatives,
     Answered,
+    Background,
     Cancel,
     CanvasPreview,
     DocumentChanged,
@@ -23,15 +27,16 @@ from infill_engine.serving.protocol import (
     Infill,
     Late,
     Message,
+    NextEdit,
     Prefetch,
-    Promote,
+    Proposed,
     SendPreviews,
     State,
     Status,
 )
-from infill_engine.types import Answer, InfillRequest, ProjectText, Reason
+from infill_engine.types import AlternativesRequest, Answer, InfillRequest, ProjectText, Reason, Surroundings
 from lsp_server.engine.link import Command, Link, worker_command
-from lsp_server.engine.requests import EngineRequest, OnLate, OnPreview, RequestTable
+from lsp_server.engine.requests import A, OnLate, OnPreview, Pending, PendingInfill, RequestTable
 from lsp_server.engine.supervisor import WorkerProcess
 from lsp_server.settings.schema import EngineChoice
 
@@ -66,8 +71,8 @@ class EngineClient:
     worker: WorkerProcess = field(init=False)
     requests: RequestTable = field(default_factory=RequestTable)
     _ids: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
-    # Link, document and context, if the last message was a prefetch.
-    _prefetched: tuple[Link | None, str, InfillRequest] | None = None
+    # Link, document and text, if the last message was a prefetch.
+    _prefetched: tuple[Link | None, str, Surroundings] | None = None
     _told: set[str] = field(default_factory=set)
     _switching: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -104,10 +109,7 @@ class EngineClient:
         """
         pending = self._join_or_send(document, request, due)
         if pending is None:
-            return self._no_answer()
-        if pending.speculative:
-            pending.speculative = False
-            pending.link.send(Promote(pending.id))
+            return Answer(reason=self._why_not())
         pending.waiting += 1
         pending.on_late = on_late or pending.on_late
         if on_preview is not None:
@@ -122,11 +124,20 @@ class EngineClient:
             if not pending.waiting and not may_show_late:
                 self._withdraw(pending, Reason.CANCELLED)
 
-    async def ask_in_background(self, document: str, request: InfillRequest, due: float) -> Answer:
-        """Return the answer to a request with lower priority than those of `ask`, in time for a reply by `due`."""
-        pending = self._request(document, request, due, background=True)
-        if pending is None:
-            return self._no_answer()
+    async def alternatives(self, document: str, request: AlternativesRequest, due: float) -> Answer:
+        """Return the answer to a request for alternatives in time for a reply by `due`. Completions go first."""
+        return await self._in_background(Answer, partial(Alternatives, request=request, document=document), due)
+
+    async def next_edits(self, document: str, request: NextEditRequest, due: float) -> NextEdits:
+        """Return the answer to a request for next edits in time for a reply by `due`. Completions go first."""
+        return await self._in_background(NextEdits, partial(NextEdit, request=request, document=document), due)
+
+    async def _in_background(self, kind: type[A], request: Callable[..., Background], due: float) -> A:
+        number, link = next(self._ids), self._ready_link()
+        if link is None or not link.send(request(id=number, expires_at=_expiry(due))):
+            return kind(reason=self._why_not())
+        pending = Pending(number, kind, link, asyncio.get_running_loop().create_future(), due)
+        self.requests.add(pending)
         try:
             return await self._answer_by(due, pending)
         finally:
@@ -135,7 +146,7 @@ class EngineClient:
 
     def speculate(self, document: str, request: InfillRequest, due: float) -> None:
         """Start a request that is likely to be asked soon."""
-        self._join_or_send(document, request, due, speculative=True)
+        self._join_or_send(document, request, due)
 
     def withdraw(self, document: str) -> None:
         """End the work for the last request of this document."""
@@ -148,13 +159,12 @@ class EngineClient:
     def forget(self, document: str) -> None:
         """Drop the state of a closed document."""
         self.withdraw(document)
-        if (pending := self.requests.newest(document)) is not None:
-            self.requests.remove(pending)
+        self.requests.forget(document)
 
-    def prefetch(self, document: str, request: InfillRequest) -> None:
-        """Have the worker read a context before a request, unless that was the last message. Allowed while loading."""
-        prefetched = (self.worker.link, document, request)
-        if self._prefetched != prefetched and self._send(Prefetch(document, request)):
+    def prefetch(self, document: str, around: Surroundings) -> None:
+        """Have the worker read a text before a request, unless that was the last message. Allowed while loading."""
+        prefetched = (self.worker.link, document, around)
+        if self._prefetched != prefetched and self._send(Prefetch(document, around)):
             self._prefetched = prefetched
 
     def index_project(self, project_text: ProjectText) -> None:
@@ -162,61 +172,52 @@ class EngineClient:
         if project_text.text and self.status.state is State.READY and self.status.window.project_text:
             self._send(IndexProject(project_text))
 
-    def _join_or_send(
-        self, document: str, request: InfillRequest, due: float, *, speculative: bool = False
-    ) -> EngineRequest | None:
+    def _join_or_send(self, document: str, request: InfillRequest, due: float) -> PendingInfill | None:
+        """Return an equal request of the document, or send this one; None if the worker cannot take it."""
         newest = self.requests.newest(document)
         if newest is not None and newest.serves(request):
             return newest
         if newest is not None:
             self._withdraw(newest, Reason.SUPERSEDED)
-        pending = self._request(document, request, due, speculative=speculative)
-        if pending is not None:
-            self._prefetched = None
-        return pending
-
-    def _request(
-        self, document: str, request: InfillRequest, due: float, *, speculative: bool = False, background: bool = False
-    ) -> EngineRequest | None:
-        """Send a request to the worker. Return None if it is not ready or has too much unread input."""
-        if self.status.state is not State.READY:
-            return None
-        number, answer = next(self._ids), asyncio.get_running_loop().create_future()
-        late = self.takes_late and not background
-        expires_at = due - REPLY_SECONDS - FRAME_SECONDS
-        message = Infill(number, document, request, expires_at, background, speculative, late)
-        link = self.worker.link
+        number, link = next(self._ids), self._ready_link()
+        message = Infill(number, document, request, _expiry(due), self.takes_late)
         if link is None or not link.send(message):
             return None
-        pending = EngineRequest(number, document, request, link, answer, due, background, speculative)
-        self.requests.add(pending)
+        answer = asyncio.get_running_loop().create_future()
+        pending = PendingInfill(number, Answer, link, answer, due, document, request)
+        self.requests.add_infill(pending)
+        self._prefetched = None
         return pending
+
+    def _ready_link(self) -> Link | None:
+        """Return the connection to a worker that takes requests."""
+        return self.worker.link if self.status.state is State.READY else None
 
     def _send(self, message: Message) -> bool:
         """Send a message. Return False if no worker runs or too much of its input is unread."""
         return self.worker.link is not None and self.worker.link.send(message)
 
-    async def _answer_by(self, due: float, pending: EngineRequest) -> Answer:
+    async def _answer_by(self, due: float, pending: Pending[A]) -> A:
         try:
             async with reply_by(due):
                 return await asyncio.shield(pending.answer)
         except TimeoutError:
             if due >= pending.due:  # it may have joined a request that has more time
                 self.worker.missed()
-            return Answer(reason=Reason.DEADLINE)
+            return pending.kind(reason=Reason.DEADLINE)
 
-    def _no_answer(self) -> Answer:
+    def _why_not(self) -> Reason:
         """Return why a request could not be sent."""
-        return Answer(reason=Reason.LOADING if self.status.state is State.LOADING else Reason.WORKER_FAILED)
+        return Reason.LOADING if self.status.state is State.LOADING else Reason.WORKER_FAILED
 
-    def _request_previews(self, pending: EngineRequest, on_preview: OnPreview) -> None:
+    def _request_previews(self, pending: PendingInfill, on_preview: OnPreview) -> None:
         pending.on_preview.append(on_preview)
         if not pending.previewed and not pending.answer.done():
             pending.previewed = pending.link.send(SendPreviews(pending.id))
 
-    def _withdraw(self, pending: EngineRequest, reason: Reason) -> None:
+    def _withdraw(self, pending: Pending[Any], reason: Reason) -> None:
         if not pending.answer.done():
-            pending.answer.set_result(Answer(reason=reason))
+            pending.answer.set_result(pending.kind(reason=reason))
             pending.link.send(Cancel(pending.id))
 
     def heard(self, message: Message) -> None:
@@ -230,24 +231,26 @@ class EngineClient:
                 if message.answer.user_message:
                     self._tell(message.answer.user_message)
                 self._resolve(message.id, message.answer)
+            case Proposed():
+                self._resolve(message.id, message.answer)
             case Late():
-                if (pending := self.requests.get(message.id)) is not None:
-                    pending.improve(message.answer)
+                if (infill := self.requests.infill(message.id)) is not None:
+                    infill.improve(message.answer)
             case CanvasPreview():
-                if (pending := self.requests.get(message.id)) is not None:
-                    for on_preview in pending.on_preview:
-                        _notify(message, on_preview)
+                if (infill := self.requests.infill(message.id)) is not None:
+                    _notify(message, infill.preview)
             case Failure():
                 log.warning("the engine failed on a request: %s", message.message)
                 self._tell(message.message)
-                self._resolve(message.id, Answer(reason=Reason.WORKER_FAILED))
+                if (pending := self.requests.get(message.id)) is not None:
+                    pending.fail(Reason.WORKER_FAILED)
             case _:
                 pass
 
     def lost(self) -> None:
         """See `Listener`."""
         for pending in self.requests.unanswered():
-            pending.resolve(Answer(reason=Reason.WORKER_FAILED))
+            pending.fail(Reason.WORKER_FAILED)
         self.requests.clear()
         self._prefetched = None
 
@@ -264,8 +267,8 @@ class EngineClient:
         said = f"shared; chosen for the keystroke budget of the first window, {status.budget_ms:.0f} ms"
         return structs.replace(status, detail="; ".join(filter(None, (status.detail, said))))
 
-    def _resolve(self, request_id: int, answer: Answer) -> None:
-        if (pending := self.requests.get(request_id)) is not None:
+    def _resolve(self, request_id: int, answer: Answer | NextEdits) -> None:
+        if (pending := self.requests.get(request_id)) is not None and isinstance(answer, pending.kind):
             pending.resolve(answer)
 
     def _report(self, status: Status) -> None:
@@ -276,6 +279,11 @@ class EngineClient:
         if sentence not in self._told:
             self._told.add(sentence)
             _notify(sentence, self.on_error)
+
+
+def _expiry(due: float) -> float:
+    """Return when the engine has to be done for a reply by `due`."""
+    return due - REPLY_SECONDS - FRAME_SECONDS
 
 
 def _notify(news: News, listener: Callable[[News], None]) -> None:

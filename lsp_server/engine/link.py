@@ -13,7 +13,8 @@ import psutil
 
 import infill_engine
 from infill_engine.errors import WorkerError
-from infill_engine.serving.protocol import MAX_FRAME_BYTES, Message, decode, encode
+from infill_engine.serving.frames import MAX_FRAME_BYTES, decode, encode
+from infill_engine.serving.protocol import Message
 from lsp_server.settings.schema import EngineChoice
 
 EXIT_SECONDS = 1.0

@@ -3,27 +3,44 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
+from infill_engine.edits.types import NextEdits
 from infill_engine.serving.protocol import CanvasPreview
-from infill_engine.types import Answer, InfillRequest
+from infill_engine.types import Answer, InfillRequest, Reason
 from lsp_server.engine.link import Link
 
 OnPreview = Callable[[CanvasPreview], None]
 OnLate = Callable[[Answer], bool]  # returns whether the answer is to take the place of the one before it
+A = TypeVar("A", Answer, NextEdits)
 
 
 @dataclass(slots=True, eq=False)
-class EngineRequest:
-    """One infill. A request that nobody has waited for is speculative and is allowed to finish."""
+class Pending(Generic[A]):
+    """A request that was sent over `link`. `kind` is that of its answer."""
 
     id: int
+    kind: type[A]
+    link: Link
+    answer: "asyncio.Future[A]"
+    due: float  # when the reply is due, in seconds of `deadline.now`
+
+    def resolve(self, answer: A) -> None:
+        """Give the answer to those who wait."""
+        if not self.answer.done():
+            self.answer.set_result(answer)
+
+    def fail(self, reason: Reason) -> None:
+        """Answer that there is nothing, for this reason."""
+        self.resolve(self.kind(reason=reason))
+
+
+@dataclass(slots=True, eq=False)
+class PendingInfill(Pending[Answer]):
+    """A request for a completion. One that nobody has waited for was sent ahead and is allowed to finish."""
+
     document: str
     request: InfillRequest
-    link: Link  # over which it was sent
-    answer: "asyncio.Future[Answer]"
-    due: float  # when the reply is due, in seconds of `deadline.now`
-    background: bool = False
-    speculative: bool = False  # it was sent before anybody asked, and nobody has asked yet
     waiting: int = 0
     on_preview: list[OnPreview] = field(default_factory=list)
     previewed: bool = False  # whether the engine was told to send previews
@@ -36,6 +53,11 @@ class EngineRequest:
             self.answer.set_result(answer)
             if self.on_late is not None and not self.waiting:
                 self.improve(answer)
+
+    def preview(self, canvas: CanvasPreview) -> None:
+        """Show a step to those who want to see it."""
+        for on_preview in self.on_preview:
+            on_preview(canvas)
 
     def improve(self, answer: Answer) -> None:
         """Keep a late answer for those who ask again, unless the last asker does not want it."""
@@ -57,37 +79,48 @@ class EngineRequest:
 
 
 class RequestTable:
-    """All requests without an answer, and the newest request of every document, answered or not.
-
-    A document has one request at most, apart from those in the background.
-    """
+    """All requests without an answer, and the newest completion request of every document, answered or not."""
 
     def __init__(self) -> None:
-        self._requests: dict[int, EngineRequest] = {}
+        self._pending: dict[int, Pending[Any]] = {}
+        self._newest: dict[str, PendingInfill] = {}
 
-    def add(self, request: EngineRequest) -> None:
-        """Add a request. It takes the place of its document's older one, unless it is one in the background."""
-        if not request.background and (older := self.newest(request.document)) is not None:
-            self.remove(older)
-        self._requests[request.id] = request
+    def add(self, pending: Pending[Any]) -> None:
+        """Add a request."""
+        self._pending[pending.id] = pending
 
-    def get(self, request_id: int) -> EngineRequest | None:
+    def add_infill(self, pending: PendingInfill) -> None:
+        """Add a completion request. It takes the place of its document's older one."""
+        self.forget(pending.document)
+        self._newest[pending.document] = pending
+        self.add(pending)
+
+    def get(self, request_id: int) -> Pending[Any] | None:
         """Return the request with this id, if it is still here."""
-        return self._requests.get(request_id)
+        return self._pending.get(request_id)
 
-    def newest(self, document: str) -> EngineRequest | None:
-        """Return a document's request that is not in the background."""
-        found = (each for each in self._requests.values() if each.document == document and not each.background)
-        return next(found, None)
+    def infill(self, request_id: int) -> PendingInfill | None:
+        """Return the completion request with this id, if it is still here."""
+        return next((each for each in self._newest.values() if each.id == request_id), None)
 
-    def unanswered(self) -> list[EngineRequest]:
+    def newest(self, document: str) -> PendingInfill | None:
+        """Return a document's completion request."""
+        return self._newest.get(document)
+
+    def unanswered(self) -> list[Pending[Any]]:
         """Return the requests that wait for an answer."""
-        return [each for each in self._requests.values() if not each.answer.done()]
+        return [each for each in self._pending.values() if not each.answer.done()]
 
-    def remove(self, request: EngineRequest) -> None:
+    def remove(self, pending: Pending[Any]) -> None:
         """Drop a request."""
-        self._requests.pop(request.id, None)
+        self._pending.pop(pending.id, None)
+
+    def forget(self, document: str) -> None:
+        """Drop a document's completion request."""
+        if (older := self._newest.pop(document, None)) is not None:
+            self.remove(older)
 
     def clear(self) -> None:
         """Drop all requests."""
-        self._requests.clear()
+        self._pending.clear()
+        self._newest.clear()

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from infill_engine.errors import WorkerError
 from infill_engine.models.checkpoint.user_data import state_folder
-from infill_engine.serving.protocol import MAX_FRAME_BYTES, PROTOCOL, Hello, Welcome, decode, encode
+from infill_engine.serving.frames import MAX_FRAME_BYTES, decode, encode
+from infill_engine.serving.protocol import PROTOCOL, Hello, Welcome
 from infill_engine.serving.runtime_files import (
     LOCK_SECONDS,
     is_safe,

@@ -11,10 +11,10 @@ from dataclasses import replace
 from lsprotocol import types
 
 from infill_engine.budget.deadline import now
-from infill_engine.edits.types import NoEditReason
+from infill_engine.edits.types import Diagnostic, NoEditReason
 from infill_engine.process import without_text
 from infill_engine.serving.duty_cycle import on_battery
-from infill_engine.types import Answer, Diagnostic
+from infill_engine.types import Answer
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.protocol.messages import (
     ACCEPT_NEXT_EDIT,
@@ -26,7 +26,6 @@ from lsp_server.protocol.messages import (
     read_argument,
 )
 from lsp_server.protocol.positions import to_place, to_span
-from lsp_server.protocol.uris import path_in_project
 from lsp_server.session import Session
 from lsp_server.suggestions.answers import answer_by
 from lsp_server.suggestions.next_edits.bursts import offset, place_at
@@ -36,6 +35,7 @@ from lsp_server.suggestions.next_edits.tracker import Found
 
 MOST_ERRORS = 20  # errors that the model is told; a file with more is still being written
 LONGEST_SECONDS = 2.0  # time that the model may take for one region, even if the budget is shorter
+MOST_REGIONS = 3
 
 log = logging.getLogger(__name__)
 
@@ -155,12 +155,11 @@ def _by_model(session: Session, snapshot: Snapshot, errors: Sequence[ReportedErr
         return await answer_by(session.engine, snapshot.uri, request, due, unsure=False)
 
     return ByModel(
-        lambda request: session.engine.ask_in_background(snapshot.uri, request, now() + longest),
-        lambda uri: path_in_project(uri, workspace.roots),
+        lambda request: session.engine.next_edits(snapshot.uri, request, now() + MOST_REGIONS * longest),
         budget if late else longest,
         tell,
         None if late else complete,
-        [Diagnostic(error.line, error.message) for error in errors[:MOST_ERRORS]],
+        tuple(Diagnostic(error.line, error.message) for error in errors[:MOST_ERRORS]),
         session.requests.project_text(snapshot).name,
     )
 

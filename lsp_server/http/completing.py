@@ -22,7 +22,7 @@ from lsp_server.engine import model_choice
 from lsp_server.engine.client import EngineClient, reply_by
 from lsp_server.http.document_language import DocumentLanguages
 from lsp_server.http.question import Question, Reply, estimated_tokens
-from lsp_server.http.rewriting import Retold, retold, with_candidate
+from lsp_server.http.rewriting import retold, with_candidate
 from lsp_server.project.excludes import is_excluded
 from lsp_server.protocol.positions import Place
 from lsp_server.protocol.uris import path_of
@@ -129,18 +129,17 @@ class Completer:
                     texts, answer = await self._candidates(question, snapshot, soon)
                     new = with_candidate(question, texts[0]) if texts else None
                 if new is None and self.settings.next_edits and self.settings.next_edit_model:
-                    new = await told.next_region(self._by_model(told, due))
+                    new = await told.next_region(self._by_model(question, due))
         except TimeoutError:
             return (), Answer(reason=Reason.DEADLINE)
         finally:
             told.tracker.end()
         return ((), answer) if new is None else ((new,), replace(answer, reason=None))
 
-    def _by_model(self, told: Retold, due: float) -> ByModel:
-        document = f"http:{hash(told.question)}"
+    def _by_model(self, question: Question, due: float) -> ByModel:
+        document = f"http:{hash(question)}"
         return ByModel(
-            lambda request: self.engine.ask_in_background(document, request, due),
-            told.paths.__getitem__,
+            lambda request: self.engine.next_edits(document, request, due),
             max(0.0, due - now()),
             lambda: None,
         )

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
+from infill_engine.edits.types import PastEdit
 from infill_engine.settings import CHARACTERS
-from infill_engine.types import Answer, PastEdit
+from infill_engine.types import Answer
 
 Pieces = tuple[tuple[str, str], ...]  # of other files: path and text
 

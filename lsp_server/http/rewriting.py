@@ -11,10 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
-from infill_engine.edits.types import Proposal, applied
+from infill_engine.edits.types import PastEdit, Proposal, applied
 from infill_engine.process import without_text
 from infill_engine.text.languages import language_of
-from infill_engine.types import PastEdit
 from lsp_server.documents.snapshots import Documents, Snapshot, change_to
 from lsp_server.http.question import Question
 from lsp_server.suggestions.next_edits.bursts import BULK_SECONDS, REMEMBERED
@@ -29,12 +28,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Retold:
-    """A question's document after its edits. `paths` are the client's names of all documents, by URI."""
+    """A question's document after its edits."""
 
     question: Question
     tracker: NextEdits
     snapshot: Snapshot
-    paths: dict[str, str]
 
     async def next_region(self, by_model: ByModel | None = None) -> str | None:
         """Return the region after a next edit; None if none follows there. Never raises."""
@@ -53,7 +51,8 @@ def retold(question: Question, uri: str, language: str) -> Retold:
     Their times are unknown, so each counts as made alone.
     """
     question = replace(question, history=question.history[-REMEMBERED:])
-    documents, tracker, paths = Documents(), NextEdits(pause_seconds=0), {uri: question.path}
+    documents, paths = Documents(), {uri: question.path}  # the client's names of all documents, by URI
+    tracker = NextEdits(paths.__getitem__, pause_seconds=0)
     times = count(0, 2 * BULK_SECONDS)
 
     def make(name: str, text: str) -> None:
@@ -76,7 +75,7 @@ def retold(question: Question, uri: str, language: str) -> Retold:
             make(name, edit.above + edit.new + edit.below)
     snapshot = documents.get(uri)
     assert snapshot is not None
-    return Retold(question, tracker, snapshot, paths)
+    return Retold(question, tracker, snapshot)
 
 
 def with_candidate(question: Question, candidate: str) -> str | None:

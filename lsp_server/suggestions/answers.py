@@ -55,8 +55,6 @@ def worth_showing(answer: Answer, *, unsure: bool) -> Answer:
 
 async def _from_drafts(request: InfillRequest, due: float) -> Answer:
     """Return retrieved texts in time for a reply by `due`, if there are any and there is time to find them."""
-    if request.replaced or request.gaps:  # their order needs the model
-        return Answer()
     # The module is imported here, because a server rarely needs it, and in a thread, because that takes a while.
     try:
         async with reply_by(due):

@@ -10,7 +10,16 @@ from infill_engine.context.window import WIDER_CONTEXT_CHARS, window_at
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.text.embedded import language_at
 from infill_engine.text.languages import related
-from infill_engine.types import Gap, Hole, HoleKind, InfillRequest, ProjectText
+from infill_engine.types import (
+    AlternativesRequest,
+    Gap,
+    Hole,
+    HoleKind,
+    Holes,
+    InfillRequest,
+    ProjectText,
+    Surroundings,
+)
 from lsp_server.documents.snapshots import Snapshot, text_between
 from lsp_server.protocol.positions import Place
 from lsp_server.settings.schema import ServerSettings
@@ -60,11 +69,11 @@ def build_request(
         hole,
         drafts,
         settings.candidates,
-        project.name,
         settings.show_from,
-        wider_context,
-        path,
-        indent=indent,
+        indent,
+        path=path,
+        project_text=project.name,
+        wider_context=wider_context,
     )
 
 
@@ -74,13 +83,13 @@ def build_context(
     window: WindowSettings = USUAL_WINDOW,
     project: ProjectText = NO_PROJECT_TEXT,
     path: str = "",
-) -> InfillRequest:
-    """Build the context for the engine to prefetch around `place`. The hole does not matter yet."""
+) -> Surroundings:
+    """Return the text around `place`, for the engine to prefetch."""
     lines, (row, column) = snapshot.lines, place
     prefix, suffix = window_at(lines, row, column, window)
     wider_context = _wider_context(*_sides(lines, place), prefix, suffix)
-    return InfillRequest(
-        prefix, suffix, snapshot.language, project_text=project.name, wider_context=wider_context, path=path
+    return Surroundings(
+        prefix, suffix, snapshot.language, path=path, project_text=project.name, wider_context=wider_context
     )
 
 
@@ -94,7 +103,7 @@ def build_rewrite(
     *,
     several_lines: bool = False,
     repeats: bool = False,
-) -> InfillRequest:
+) -> AlternativesRequest:
     """Build the request for alternatives to the text of `spans`, which are sorted and disjoint.
 
     With `several_lines`, the text may have several lines, even if it has one now. With `repeats`, all spans get the
@@ -111,18 +120,16 @@ def build_rewrite(
     ]
     gaps = (Gap(known, hole, 0 if repeats else None) for known, hole in zip(between, holes[1:], strict=True))
     before, after = _sides(lines, start)[0], _sides(lines, end)[1]
-    return InfillRequest(
+    return AlternativesRequest(
         prefix,
         suffix,
         snapshot.language,
         holes[0],
-        (),
+        Holes(texts, tuple(gaps)),
         candidates,
-        project.name,
-        wider_context=_wider_context(before, after, prefix, suffix),
         path=path,
-        gaps=tuple(gaps),
-        replaced=texts,
+        project_text=project.name,
+        wider_context=_wider_context(before, after, prefix, suffix),
     )
 
 

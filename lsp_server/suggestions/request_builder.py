@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from infill_engine.settings import WindowSettings
-from infill_engine.types import InfillRequest, ProjectText, Reason
+from infill_engine.types import AlternativesRequest, InfillRequest, ProjectText, Reason, Surroundings
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.engine.client import EngineClient
 from lsp_server.protocol.positions import Place
@@ -75,7 +75,7 @@ class RequestBuilder:
 
     def rewrite(
         self, snapshot: Snapshot, spans: Sequence[tuple[Place, Place]], *, several_lines: bool, repeats: bool
-    ) -> InfillRequest:
+    ) -> AlternativesRequest:
         """Build the request for alternatives to the text of some spans; see `build_rewrite`."""
         from lsp_server.suggestions.request import build_rewrite
 
@@ -84,8 +84,8 @@ class RequestBuilder:
         spans = [((start[0] + top, start[1]), (end[0] + top, end[1])) for start, end in spans]
         return build_rewrite(around.text, spans, ALTERNATIVES, *rest, several_lines=several_lines, repeats=repeats)
 
-    def context(self, snapshot: Snapshot, place: Place) -> InfillRequest:
-        """Build the context of a place, for the engine to read before there is a request."""
+    def context(self, snapshot: Snapshot, place: Place) -> Surroundings:
+        """Return the text around a place, for the engine to read before there is a request."""
         from lsp_server.suggestions.request import build_context
 
         around = self._around(snapshot)

@@ -15,7 +15,8 @@ from bench.edits.histories.examples import earlier_texts, examples
 from bench.edits.histories.model_fitting import fit_rows, print_thresholds
 from bench.edits.histories.repositories import SPLITS, Repository, repositories
 from bench.edits.histories.sampling import sample, sample_elsewhere
-from bench.edits.histories.systems import edited_texts, propose, questions
+from bench.edits.histories.systems import edited_texts, propose, question
+from infill_engine.edits.by_model import regions
 from infill_engine.edits.changes import make
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
 
@@ -160,10 +161,11 @@ def test_a_stopped_run_goes_on(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["edit", "finished"])
 def test_the_model_is_asked_with_the_history_of_the_example(folder: Path, kind: str) -> None:
     example = next(one for one in _examples(folder, "3") if one["kind"] == kind)
-    for region, request in questions(example):
-        assert [edit.new for edit in request.history] == [edit["new"] for edit in example["history"]]
-        assert request.middle(request.replaced) == example["text"][region.start : region.end]
-        assert not request.gaps or example["history"][-1]["new"] == request.gaps[0].known
+    newest = example["history"][-1]["new"].splitlines()
+    for number, region in enumerate(regions(question(example))):
+        assert [edit.new for edit in region.history] == [edit["new"] for edit in example["history"]]
+        assert example["text"].startswith("".join(f"{line}\n" for line in region.lines), region.start)
+        assert list(region.lines[slice(*region.fixed)]) == ([] if number else newest)
 
 
 def test_weights_tell_right_from_wrong(capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,7 +19,9 @@ sys.path[:0] = [str(Path(__file__).parents[2])]
 from toy_server import serve  # noqa: E402
 
 from infill_engine.budget.deadline import Deadline  # noqa: E402
-from infill_engine.types import Answer, Candidate, InfillRequest, Reason  # noqa: E402
+from infill_engine.edits.by_model import proposals_of, regions  # noqa: E402
+from infill_engine.edits.types import NextEditRequest, NextEdits, ScoredChange  # noqa: E402
+from infill_engine.types import Answer, InfillRequest, Reason  # noqa: E402
 from tests.toy_engine import ToyEngine  # noqa: E402
 
 SECONDS = 1.0
@@ -56,15 +58,24 @@ class Rewriting(ToyEngine):
     name = "rewriting"
 
     def answer(self, request: InfillRequest, deadline: Deadline, watch: object = None) -> Answer:
-        if request.history:
-            written = request.history[-1].new
-            text = request.middle(request.replaced)
+        return Answer(reason=Reason.BLANK)
+
+    def next_edits(self, request: NextEditRequest, deadline: Deadline) -> NextEdits:
+        written = request.history[-1].new
+        for region in regions(request):
+            text = "".join(f"{line}\n" for line in region.lines)
             for edit, (old, new) in RULES.items():
-                told = any(error.message == NO_NAME for error in request.diagnostics)
+                told = any(error.message == NO_NAME for error in region.diagnostics)
                 if edit in written and old in text and (told or edit != WRONG):
                     time.sleep(SECONDS if edit == CHECK_SLOWLY else 0)
-                    return Answer((Candidate(text.replace(old, new), 0.72),))
-        return Answer(reason=Reason.BLANK)
+                    change = replacing(old, new, text[: text.index(old)].count("\n"))
+                    if found := proposals_of(request, region, [(change, 0.72)]):
+                        return NextEdits(found)
+        return NextEdits(reason=Reason.BLANK)
+
+
+def replacing(old: str, new: str, row: int) -> ScoredChange:
+    return ScoredChange(0.0, 0.0, 0.0, 1, 0.0, 0.0, row, tuple(old.splitlines()), tuple(new.splitlines()))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from tiny_trunk import write_tokenizer
 from infill_engine.models.trunk.adapter import NAMES
 from infill_engine.models.trunk.network import UNSEEN, Layer, Network, attention, forward, normed
 from infill_engine.models.trunk.prompt import Prompt, TrunkVocabulary
-from infill_engine.sampling.trunk.diff_prompt import KNOWN, DiffPrompt, RegionLine
+from infill_engine.sampling.trunk.diff_prompt import DiffPrompt, RegionLine
 from train.low_rank.adapter import new_adapter
 from train.low_rank.network import products_of, states_of
 from train.next_edits.layout import INSERT, KEEP, REMOVE, LineChange, changes_in, lay_out
@@ -33,7 +33,7 @@ def vocabulary(tmp_path_factory) -> TrunkVocabulary:
 
 
 def prompt_of(vocabulary, *lines, known=()) -> DiffPrompt:
-    made = [RegionLine(line, KNOWN if line in known else 0, tuple(vocabulary.encode(f" {line}\n"))) for line in lines]
+    made = [RegionLine(line, line in known, tuple(vocabulary.encode(f" {line}\n"))) for line in lines]
     return DiffPrompt(Prompt(START[:-1], (), START[-1:]), tuple(made), 0)
 
 

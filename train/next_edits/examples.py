@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.edits.histories.systems import past_edits_of, questions
+from bench.edits.histories.systems import question
 from bench.json_lines import places, read_at
-from infill_engine.edits.by_model import Region, request_for
+from infill_engine.edits.by_model import region_of, regions
+from infill_engine.edits.types import Region
 from infill_engine.models.trunk.prompt import TrunkVocabulary
 from infill_engine.sampling.trunk.diff_prompt import DiffPrompt, diff_prompt
-from infill_engine.types import InfillRequest
 from train.next_edits.layout import Laid, LineChange, changes_in, lay_out
 from train.next_edits.packing import Pack, pack
 
@@ -85,10 +85,10 @@ class Deck:
     def _regions(self, example: dict[str, Any]) -> Iterator[Laid]:
         """Yield one region with the next edit, if there is one, and perhaps one without a change."""
         rng, edited = self._rng, example["kind"] == "edit"
-        choices = [self._choice(example, *question) for question in questions(example)]
+        choices = [self._choice(example, region) for region in regions(question(example))]
         if edited:
             with_edit = [choice for choice in choices if choice[1]]
-            with_edit = with_edit or [self._choice(example, *_own_region(example))]
+            with_edit = with_edit or [self._choice(example, _own_region(example))]
             prompt, changes = rng.choice(with_edit)
             if not changes:
                 return
@@ -101,21 +101,19 @@ class Deck:
             yield lay_out(prompt, changes, self._vocabulary)
             wanted -= 1
 
-    def _choice(self, example: dict[str, Any], region: Region, request: InfillRequest) -> _Choice:
+    def _choice(self, example: dict[str, Any], region: Region) -> _Choice:
         """Return the prompt for a region, and the edits to come in its lines."""
-        prompt = diff_prompt(self._vocabulary, request)
+        prompt = diff_prompt(self._vocabulary, region)
         first = example["text"].count("\n", 0, region.start) + prompt.first
         return prompt, list(changes_in(prompt, first, list(_hunks(example))))
 
 
-def _own_region(example: dict[str, Any]) -> tuple[Region, InfillRequest]:
-    """Return the region that the example has around its next edit, and the request."""
-    text = example["text"]
-    lines = text.splitlines(keepends=True)
+def _own_region(example: dict[str, Any]) -> Region:
+    """Return the region that the example has around its next edit."""
+    lines = example["text"].splitlines(keepends=True)
     first, last = example["region"]["first"], example["region"]["last"]
     start = sum(map(len, lines[:first]))
-    region = Region(start, start + sum(map(len, lines[first:last])))
-    return region, request_for(text, region, example["language"], example["path"], past_edits_of(example))
+    return region_of(question(example), start, start + sum(map(len, lines[first:last])))
 
 
 def _hunks(example: dict[str, Any]) -> Iterator[tuple[int, list[str], list[str]]]:

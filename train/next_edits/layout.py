@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from infill_engine.models.trunk.prompt import TrunkVocabulary
-from infill_engine.sampling.trunk.diff_prompt import KNOWN, DiffPrompt
+from infill_engine.sampling.trunk.diff_prompt import DiffPrompt
 
 KEEP, REMOVE, INSERT = range(3)
 SIGNS = (b" ", b"-", b"+")
@@ -90,7 +90,7 @@ def lay_out(prompt: DiffPrompt, changes: Sequence[LineChange], vocabulary: Trunk
     by_line = {change.line: change for change in changes}
     for number, line in enumerate(prompt.lines):
         behind.append(last)
-        if line.hole != KNOWN:
+        if not line.is_fixed:
             change = by_line.get(number)
             sign = KEEP if change is None else REMOVE if change.removed else INSERT
             rows.decide(last, sign, changed=change is not None)
@@ -171,6 +171,6 @@ def changes_in(
     for row, old, new in hunks:
         line = row - first
         lines = prompt.lines[line : line + max(1, len(old))] if line >= 0 else ()
-        inside = len(lines) == max(1, len(old)) and all(each.hole != KNOWN for each in lines)
+        inside = len(lines) == max(1, len(old)) and not any(each.is_fixed for each in lines)
         if inside and [each.text for each in lines[: len(old)]] == list(old):
             yield LineChange(line, len(old), tuple(new))

@@ -22,10 +22,10 @@ from bench.edits.histories.fitting import FINISHED, fit, is_right
 from bench.edits.histories.measuring import judged
 from bench.edits.histories.repositories import SPLITS
 from bench.edits.histories.sampling import sample
-from bench.edits.histories.systems import is_settled, questions
+from bench.edits.histories.systems import is_settled, question
 from infill_engine.budget.work import finished
-from infill_engine.edits.by_model import HOLE, Region, proposal_of
-from infill_engine.edits.types import applied
+from infill_engine.edits.by_model import proposal_of, regions
+from infill_engine.edits.types import Region, ScoredChange, applied
 from infill_engine.engine.engine import Engine
 from infill_engine.engine.engine_loading import load_engine
 from infill_engine.ranking.rewrites import BY_HAND, features_of, probability, takes_back
@@ -71,19 +71,19 @@ def collect(examples: list[dict[str, Any]], engine: Engine, out: Path, seed: int
 def changes_of(example: dict[str, Any], engine: Engine) -> Iterator[dict[str, Any]]:
     """Yield the features of each change that the model proposes, and whether it is right."""
     before, earlier = faults(example["text"], example["language"]), set(earlier_texts(example))
-    for number, (region, request) in enumerate(questions(example)):
-        for proposal in finished(engine.proposer.propose(request, HOLE, ())).proposals or ():
-            if proposal.rewrite is None or takes_back(proposal.rewrite, request.history):
+    for number, region in enumerate(regions(question(example))):
+        for change in finished(engine.proposer.rewrite(region)).found:
+            if takes_back(change, region.history):
                 continue
-            row = _judged(example, region, proposal.text, before, earlier)
+            row = _judged(example, region, change, before, earlier)
             if row is not None:
-                yield {"region": number, "features": features_of(proposal.rewrite, request), **row}
+                yield {"region": number, "features": features_of(change, region), **row}
 
 
 def _judged(
-    example: dict[str, Any], region: Region, new: str, faults_before: int, earlier: set[str]
+    example: dict[str, Any], region: Region, change: ScoredChange, faults_before: int, earlier: set[str]
 ) -> dict[str, Any] | None:
-    made = proposal_of(example["text"], region, new, 0.5)
+    made = proposal_of(example["text"], region, change, 0.5)
     after = None if made is None else applied(example["text"], made.edits)
     if made is None or after is None or after in earlier or faults(after, example["language"]) > faults_before:
         return None

@@ -6,12 +6,10 @@ from typing import Any
 
 from bench.edits.histories.examples import earlier_texts, is_edited
 from infill_engine.budget.deadline import Deadline
-from infill_engine.edits.by_model import Region, proposals_of, requests_for
 from infill_engine.edits.changes import between, followed_by, trimmed
 from infill_engine.edits.find import find_consequences
-from infill_engine.edits.types import Change, EditedText, Proposal
+from infill_engine.edits.types import Change, EditedText, NextEditRequest, PastEdit, Proposal
 from infill_engine.engine.engine import Engine
-from infill_engine.types import InfillRequest, PastEdit
 from lsp_server.suggestions.next_edits.bursts import COMPOSED
 from lsp_server.suggestions.next_edits.shown import Shown
 
@@ -23,7 +21,7 @@ def propose(example: dict[str, Any]) -> Sequence[Proposal]:
 
 @dataclass(frozen=True, slots=True)
 class WithModel:
-    """Asks the model where nothing else is proposed, with `budget_ms` for each region."""
+    """Asks the model where nothing else is proposed, with `budget_ms` for all regions."""
 
     engine: Engine
     budget_ms: float
@@ -33,27 +31,21 @@ class WithModel:
         proposals, settled = _exact(example)
         if proposals or settled:
             return proposals
-        text, language = example["text"], example["language"]
-        for region, request in questions(example):
-            answer = self.engine.answer(request, Deadline.after_ms(self.budget_ms))
-            found = proposals_of(text, language, region, answer.candidates, None)
-            if found:
-                return found
-        return ()
+        return self.engine.next_edits(question(example), Deadline.after_ms(self.budget_ms)).proposals
 
 
-def questions(example: dict[str, Any]) -> list[tuple[Region, InfillRequest]]:
+def question(example: dict[str, Any]) -> NextEditRequest:
     """Return what the model is asked after the newest edit of the example's file."""
     history = past_edits_of(example)
     row = next((edit["row"] for edit in reversed(example["history"]) if edit["path"] == example["path"]), 0)
     rows = row, row + history[-1].new.count("\n")
-    return requests_for(example["text"], rows, example["language"], example["path"], history)
+    return NextEditRequest(example["text"], rows, example["language"], example["path"], history)
 
 
-def past_edits_of(example: dict[str, Any]) -> list[PastEdit]:
+def past_edits_of(example: dict[str, Any]) -> tuple[PastEdit, ...]:
     """Return the history of an example."""
     names = ("path", "old", "new", "above", "below")
-    return [PastEdit(*(edit[name] for name in names)) for edit in example["history"]]
+    return tuple(PastEdit(*(edit[name] for name in names)) for edit in example["history"])
 
 
 def is_settled(example: dict[str, Any]) -> bool:

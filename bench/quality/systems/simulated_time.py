@@ -24,7 +24,7 @@ from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.slots import NO_BLOCKS, Blocks, Rows
 from infill_engine.sampling.proposals import Proposals
 from infill_engine.sampling.trunk.tree_sampler import MEASURED, TreeSampler
-from infill_engine.types import Draft, Hole, InfillRequest
+from infill_engine.types import ONE_HOLE, Draft, Hole, Holes, Surroundings, TextRequest
 
 RECORD = "python -m bench.quality.record --out costs.json"
 Pass = tuple[int, float]  # size and milliseconds
@@ -183,20 +183,22 @@ class SimulatedSampler(TreeSampler):
             self.costs.observe(Phase.PASS, size, time.least_ms(size))
         self.costs = self._costs = SimulatedCosts(self.costs.phases, time=time)
 
-    def prefetch(self, request: InfillRequest) -> Job[None]:
+    def prefetch(self, around: Surroundings) -> Job[None]:
         """See `Proposer`."""
         self._costs.between_ms, self._time.reads = 0.0, True
         try:
-            yield from super().prefetch(request)
+            yield from super().prefetch(around)
         finally:
             self._time.reads = False
 
-    def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...]) -> Job[Proposals]:
+    def propose(
+        self, request: TextRequest, hole: Hole, drafts: tuple[Draft, ...], holes: Holes = ONE_HOLE
+    ) -> Job[Proposals]:
         """See `Proposer`."""
         rest = self._time.next_rest()
         self._costs.between_ms, self._margin.after_ms = rest.between, rest.after
         self._time.spend(rest.before)
-        return (yield from super().propose(request, hole, drafts))
+        return (yield from super().propose(request, hole, drafts, holes))
 
 
 def simulate(engine: Engine, costs: RecordedCosts) -> SimulatedTime:

@@ -12,9 +12,12 @@ from typing import Any
 import msgspec
 
 from bench.soak.fuzz.values import changed, damaged, value
+from infill_engine.edits.types import NextEditRequest, PastEdit
 from infill_engine.engine.engine import Engine
+from infill_engine.serving.frames import decode, encode, read_frame
 from infill_engine.serving.protocol import (
     Alive,
+    Alternatives,
     Answered,
     Cancel,
     Failure,
@@ -23,26 +26,36 @@ from infill_engine.serving.protocol import (
     Infill,
     Measure,
     Message,
+    NextEdit,
     Prefetch,
     SendPreviews,
     Shutdown,
     State,
     Status,
     Welcome,
-    decode,
-    encode,
-    read_frame,
 )
 from infill_engine.serving.shared_engine import SharedEngine
-from infill_engine.types import Answer, Candidate, Draft, Hole, HoleKind, InfillRequest, ProjectText
+from infill_engine.types import (
+    AlternativesRequest,
+    Answer,
+    Candidate,
+    Draft,
+    Hole,
+    HoleKind,
+    InfillRequest,
+    ProjectText,
+    Surroundings,
+)
 from lsp_server.engine.link import read_frame_async
 
 _HOLE = Hole(HoleKind.BLOCK, 6, "    ", ")]")
-_REQUEST = InfillRequest("x = '😀\u2028", "')\r\n", "python", _HOLE, (Draft("foo()\n", 12),), 3, "a name")
+_REQUEST = InfillRequest("x = '😀\u2028", "')\r\n", "python", _HOLE, (Draft("foo()\n", 12),), 3, project_text="a name")
 MESSAGES: tuple[Message, ...] = (
     Infill(7, "file:///a.py", _REQUEST, 12345.5),
-    Infill(8, "d", InfillRequest("", ""), 0.0, background=True),
-    Prefetch("untitled:1", _REQUEST),
+    Infill(8, "d", InfillRequest("", ""), 0.0),
+    Alternatives(9, "d", AlternativesRequest("", ""), 0.0),
+    NextEdit(10, "d", NextEditRequest("a\n", (0, 1), "python", "a.py", (PastEdit("a.py", "b\n", "a\n"),)), 0.0),
+    Prefetch("untitled:1", Surroundings("x", "y")),
     IndexProject(ProjectText("text = 1\r\n", "a name")),
     Cancel(7),
     SendPreviews(7),

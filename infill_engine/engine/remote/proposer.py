@@ -6,7 +6,7 @@ from infill_engine.engine.remote.server import Server, Text
 from infill_engine.sampling.proposals import Proposals, unscored
 from infill_engine.sampling.proposer import Capabilities, Proposer
 from infill_engine.settings import SamplerSettings
-from infill_engine.types import Draft, Hole, InfillRequest, Proposal
+from infill_engine.types import ONE_HOLE, Draft, Hole, Holes, Proposal, TextRequest
 
 MAX_TOKENS, MAX_TOKENS_OF_LINES = 48, 160
 DEFAULT_LOGPROB = -0.5  # of a token, if the server does not report it; set by hand
@@ -29,7 +29,13 @@ class RemoteProposer(Proposer):
         """See `Proposer`."""
         return Capabilities(self._server.address.place)
 
-    def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...]) -> Job[Proposals]:
+    def propose(
+        self,
+        request: TextRequest,
+        hole: Hole,
+        drafts: tuple[Draft, ...],
+        holes: Holes = ONE_HOLE,  # noqa: ARG002
+    ) -> Job[Proposals]:
         """Return the server's texts and the retrieved ones. There are no steps to watch."""
         limit = yield AskLimit()
         began = limit.deadline.clock()

@@ -4,7 +4,7 @@ import re
 
 from infill_engine.text import lines
 from infill_engine.text.languages import language as language_named
-from infill_engine.types import Hole, InfillRequest
+from infill_engine.types import Hole, InfillRequest, Surroundings
 
 # Everything up to the first invalid character: a control character other than tab, line end and form feed, a lone
 # surrogate, or the replacement character, which marks truncated bytes.
@@ -12,7 +12,7 @@ _TEXT = re.compile("[^\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff\ufffd]*")
 HARD_BREAK = "  "  # two spaces at the end of a line of prose are a line break in Markdown
 
 
-def undecodable(text: str, request: InfillRequest, hole: Hole) -> str | None:  # noqa: ARG001
+def undecodable(text: str, request: Surroundings, hole: Hole) -> str | None:  # noqa: ARG001
     """Cut the text before the first invalid character."""
     kept = _TEXT.match(text)
     return kept.group() if kept is not None else None

@@ -4,7 +4,7 @@ import re
 
 from infill_engine.text import lines
 from infill_engine.text.languages import language as language_named
-from infill_engine.types import Hole, InfillRequest
+from infill_engine.types import Hole, InfillRequest, Surroundings
 
 LEAST_TIMES = 4
 LEAST_TIMES_IN_LIST = 6  # `None, None, None, None` is common enough
@@ -22,7 +22,7 @@ _TWICE = re.compile(
 )
 
 
-def repetition(text: str, request: InfillRequest, hole: Hole) -> str | None:  # noqa: ARG001
+def repetition(text: str, request: Surroundings, hole: Hole) -> str | None:  # noqa: ARG001
     """Drop a text that mostly repeats one piece, or one line."""
     rows = [row.strip() for row in text.split("\n") if row.strip()]
     for row in set(rows):

@@ -16,7 +16,7 @@ from infill_engine.sampling.canvas.read_canvas import originals_of, proposals_of
 from infill_engine.sampling.proposals import Proposals, unscored, unscored_drafts
 from infill_engine.sampling.proposer import Capabilities, Proposer, Rehearsal
 from infill_engine.settings import SamplerSettings
-from infill_engine.types import Draft, Hole, InfillRequest, Proposal
+from infill_engine.types import ONE_HOLE, Draft, Hole, Holes, InfillRequest, Proposal, Surroundings, TextRequest
 
 WARM_UP_ROUNDS, WARM_UP_MS = 2, 5_000.0
 
@@ -38,7 +38,7 @@ class _Read:
 
     context: Context
     partial_word: str
-    request: InfillRequest
+    request: TextRequest
     hole: Hole
     drafts: tuple[Draft, ...]
     due: Deadline  # for everything except reading
@@ -58,7 +58,13 @@ class CanvasSampler(Proposer):
         """See `Proposer`."""
         return Capabilities(self.model.device, window=self.model.info.window)
 
-    def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...]) -> Job[Proposals]:
+    def propose(
+        self,
+        request: TextRequest,
+        hole: Hole,
+        drafts: tuple[Draft, ...],
+        holes: Holes = ONE_HOLE,  # noqa: ARG002
+    ) -> Job[Proposals]:
         """Return all texts found for a hole in time."""
         began = now()
         try:
@@ -74,9 +80,9 @@ class CanvasSampler(Proposer):
         looked = not proposals or any(proposal.steps for proposal in proposals)
         return Proposals(proposals, encode_ms, since(began), final=looked)
 
-    def prefetch(self, request: InfillRequest) -> Job[None]:
-        """Encode a request's two sides, so that a later request nearby finds them cached."""
-        yield from self._encode(request)
+    def prefetch(self, around: Surroundings) -> Job[None]:
+        """Encode both sides, so that a later request nearby finds them cached."""
+        yield from self._encode(around)
 
     def warm_up(self) -> Iterator[Rehearsal]:
         """See `Proposer`. Libraries initialise in the first request; the second one is measured, part by part."""
@@ -97,10 +103,10 @@ class CanvasSampler(Proposer):
         """See `Proposer`."""
         return self.costs.best_ms(Phase.PASS, 1)
 
-    def _encode(self, request: InfillRequest) -> Job[tuple[Context, str]]:
+    def _encode(self, around: Surroundings) -> Job[tuple[Context, str]]:
         """Return the encoded context, with the prefix cut before the cursor's word, and the beginning of that word."""
-        prefix, partial_word = self.model.vocabulary.split_partial_word(request.prefix)
-        context = yield from self.model.encode(prefix, request.suffix)
+        prefix, partial_word = self.model.vocabulary.split_partial_word(around.prefix)
+        context = yield from self.model.encode(prefix, around.suffix)
         return context, partial_word
 
     def _denoise(self, read: _Read) -> Job[list[Proposal] | None]:

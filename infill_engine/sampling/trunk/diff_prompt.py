@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from infill_engine.context.retrieval import Snippet
+from infill_engine.edits.types import PastEdit, Region
 from infill_engine.models.trunk.prompt import PREFIX_TOKENS, Prompt, TrunkVocabulary
 from infill_engine.text.lines import with_plain_ends
-from infill_engine.types import InfillRequest, PastEdit
 
 TITLE = "changes.diff\n"
 HISTORY_TOKENS = 192
@@ -35,7 +35,6 @@ ERROR_TOKENS = 24
 REGION_TOKENS = 144  # of the lines that are scored
 LEAD_LINES = 2  # above the region
 LEAD_CHARS = 200
-KNOWN = -1  # instead of a hole's number, for a line that stays as it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,7 @@ class RegionLine:
     """A line of a region without its end, as the tokens of an unchanged line of a patch."""
 
     text: str
-    hole: int  # its number among the request's holes, or KNOWN
+    is_fixed: bool  # it stays as it is
     tokens: tuple[int, ...]
 
 
@@ -58,36 +57,28 @@ class DiffPrompt:
 
 def diff_prompt(
     vocabulary: TrunkVocabulary,
-    request: InfillRequest,
+    region: Region,
     definitions: Sequence[Snippet] = (),
     held: Sequence[int] = (),
 ) -> DiffPrompt:
-    """Return the prompt of a request with a history. What does not fit, also of its region, is left out.
+    """Return the prompt for a region. What does not fit, also of its lines, is left out.
 
     `held` are the tokens of an earlier prompt. If it began with an edit that still fits, this one begins there, too.
     """
     title = [vocabulary.fim.file, *vocabulary.encode(TITLE)]
-    tokens = [*title, *_history(vocabulary, request.history, held[len(title) :])]
-    tokens += _definitions(vocabulary, request, definitions)
-    error = "".join(f" {one.message}" for one in request.diagnostics[:1])
-    tokens += vocabulary.encode(f"@@ {request.path} @@")
+    tokens = [*title, *_history(vocabulary, region.history, held[len(title) :])]
+    tokens += _definitions(vocabulary, region, definitions)
+    error = "".join(f" {one.message}" for one in region.diagnostics[:1])
+    tokens += vocabulary.encode(f"@@ {region.around.path} @@")
     tokens += vocabulary.encode(error)[:ERROR_TOKENS]
     tokens += vocabulary.encode("\n")
-    lead = with_plain_ends(request.prefix)[-LEAD_CHARS:].splitlines()[-LEAD_LINES:]
+    lead = region.around.prefix[-LEAD_CHARS:].splitlines()[-LEAD_LINES:]
     for line in lead:
         tokens += vocabulary.encode(_marked(" ", f"{line}\n"))
-    first, lines = _fitting([*_lines(vocabulary, request)])
+    first, lines = _fitting([*_lines(vocabulary, region)])
     # As a prefix, so that what two prompts share is read only once. The last part must not be empty.
     *prefix, last = tokens[-PREFIX_TOKENS:]
     return DiffPrompt(Prompt(tuple(prefix), (), (last,)), tuple(lines), first)
-
-
-def region_lines(request: InfillRequest) -> Iterator[tuple[str, int]]:
-    """Yield each line of a request's region without its end, and the number of its hole, or KNOWN."""
-    for hole, text in enumerate(request.replaced):
-        yield from ((line, hole) for line in _split(text))
-        if hole < len(request.gaps):
-            yield from ((line, KNOWN) for line in _split(request.gaps[hole].known))
 
 
 def _split(text: str) -> list[str]:
@@ -95,15 +86,15 @@ def _split(text: str) -> list[str]:
     return with_plain_ends(text).split("\n")[:-1]
 
 
-def _lines(vocabulary: TrunkVocabulary, request: InfillRequest) -> Iterator[RegionLine]:
-    for line, hole in region_lines(request):
-        yield RegionLine(line, hole, tuple(vocabulary.encode(f" {line}\n")))
+def _lines(vocabulary: TrunkVocabulary, region: Region) -> Iterator[RegionLine]:
+    for row, line in enumerate(region.lines):
+        yield RegionLine(line, region.is_fixed(row), tuple(vocabulary.encode(f" {line}\n")))
 
 
 def _fitting(lines: list[RegionLine]) -> tuple[int, list[RegionLine]]:
-    """Leave out the lines farthest from the known ones, or from the middle, until the rest fits."""
-    known = [row for row, line in enumerate(lines) if line.hole == KNOWN]
-    middle = sum(known) / len(known) if known else (len(lines) - 1) / 2
+    """Leave out the lines farthest from the fixed ones, or from the middle, until the rest fits."""
+    fixed = [row for row, line in enumerate(lines) if line.is_fixed]
+    middle = sum(fixed) / len(fixed) if fixed else (len(lines) - 1) / 2
     first = 0
     while lines and sum(len(line.tokens) for line in lines) > REGION_TOKENS:
         if middle - first > first + len(lines) - 1 - middle:
@@ -134,8 +125,8 @@ def _hunk(vocabulary: TrunkVocabulary, edit: PastEdit) -> list[int]:
     return vocabulary.encode(_title(edit.path) + "".join(_marked(sign, text) for sign, text in parts))
 
 
-def _definitions(vocabulary: TrunkVocabulary, request: InfillRequest, definitions: Sequence[Snippet]) -> list[int]:
-    told = {line for edit in request.history for part in (edit.above, edit.old, edit.new) for line in _split(part)}
+def _definitions(vocabulary: TrunkVocabulary, region: Region, definitions: Sequence[Snippet]) -> list[int]:
+    told = {line for edit in region.history for part in (edit.above, edit.old, edit.new) for line in _split(part)}
     found: list[int] = []
     for definition in definitions:
         if definition.text.partition("\n")[0] not in told:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from infill_engine.text.delimiters import QUOTES
 from infill_engine.text.lines import first_line, with_plain_ends
-from infill_engine.types import Gap, Hole, InfillRequest
+from infill_engine.types import Gap, Hole
 
 Ints = NDArray[np.int64]
 NOTHING: Ints = np.empty(0, np.int64)
@@ -115,13 +115,13 @@ class Middle:
         return Known(tuple(self.vocabulary.encode(run)), start.encode(), fills, rules, opens)
 
 
-def rules_of(vocabulary: Tokens, hole: Hole, request: InfillRequest) -> EndRules:
-    """Return the rules of a request's first hole, which lead to those of the others."""
-    middle = Middle(vocabulary, request.gaps) if request.gaps else None
-    holes = [hole, *(gap.hole or hole for gap in request.gaps)]
-    rights = [*(gap.known or request.suffix for gap in request.gaps), request.suffix]
+def rules_of(vocabulary: Tokens, hole: Hole, suffix: str, gaps: Sequence[Gap]) -> EndRules:
+    """Return the rules of the first hole, which lead to those of the holes after the gaps."""
+    middle = Middle(vocabulary, gaps) if gaps else None
+    holes = [hole, *(gap.hole or hole for gap in gaps)]
+    rights = [*(gap.known or suffix for gap in gaps), suffix]
     for number, (one, right) in enumerate(zip(holes, rights, strict=True)):
-        last = number == len(request.gaps)
+        last = number == len(gaps)
         rules = rules_for(vocabulary, one, first_line(right), None if last else middle)
         if middle is None:
             return rules

@@ -3,7 +3,7 @@
 lines of the region ──one pass──▶ where a change is likely ──▶ old lines as a draft ──▶ new lines
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -12,12 +12,12 @@ import numpy as np
 from infill_engine.budget.work import Job, OutOfTime
 from infill_engine.context.ngrams import Ngrams
 from infill_engine.edits.resemblance import NEWEST, Resemblance
+from infill_engine.edits.types import Region, ScoredChange
 from infill_engine.models.trunk.denoiser import Floats, Ints
 from infill_engine.models.trunk.model import ReadPrompt, TrunkModel
-from infill_engine.sampling.trunk.diff_prompt import KNOWN, DiffPrompt, region_lines
+from infill_engine.sampling.trunk.diff_prompt import DiffPrompt
 from infill_engine.sampling.trunk.line_writing import LineWriter
 from infill_engine.sampling.trunk.shared_passes import NoRoom, Writing, run_together
-from infill_engine.types import InfillRequest, Proposal, RewriteScores
 
 PLACES_AROUND, PLACES = 3, 1  # where a change is tried, around the newest edit and elsewhere
 LEAST_WORTH = -4.0  # of a place
@@ -43,23 +43,23 @@ class _Place:
 
 @dataclass
 class Rewriting:
-    """One region. `part` is the number of rows that a pass may have. `found` are the changes so far, unchecked."""
+    """The search in one region. `part` is the number of rows that a pass may have. `found` are the changes so far."""
 
     model: TrunkModel
     read: ReadPrompt
     prompt: DiffPrompt
     part: int
-    request: InfillRequest
-    found: list[RewriteScores] = field(default_factory=list)
+    region: Region
+    found: list[ScoredChange] = field(default_factory=list)
 
     def run(self) -> Job[bool]:
         """Find changes, those at all likely places at the same time. Return whether there was time for all."""
         if not self.prompt.lines:
             return True
-        region = self._writer([], [])
+        unchanged = self._writer([], [])
         try:
-            (starts,) = yield from run_together(self.model, self.read, [self._line_starts(region)], self.part)
-            changes = [self._try(region, place, starts[place.line]) for place in self._promising(starts)]
+            (starts,) = yield from run_together(self.model, self.read, [self._line_starts(unchanged)], self.part)
+            changes = [self._try(unchanged, place, starts[place.line]) for place in self._promising(starts)]
             yield from run_together(self.model, self.read, changes, self.part)
         except OutOfTime:
             return False
@@ -93,19 +93,19 @@ class Rewriting:
     def _promising(self, starts: Sequence[Floats]) -> list[_Place]:
         """Return the places where a change is tried, the most promising first."""
         places = self._places(starts)
-        has_newest = any(line.hole == KNOWN for line in self.prompt.lines)
+        has_newest = any(line.is_fixed for line in self.prompt.lines)
         least = max(LEAST_WORTH, places[0].worth - PRUNING_MARGIN) if places else LEAST_WORTH
         return [place for place in places if place.worth >= least][: PLACES_AROUND if has_newest else PLACES]
 
     def _places(self, starts: Sequence[Floats]) -> list[_Place]:
         """Return where a change may begin, the most promising first."""
-        history = self.request.history
+        history = self.region.history
         resemblance, written = Resemblance(history), self._written()
         inserts = INSERTED_TOO * any(edit.new.count("\n") > edit.old.count("\n") for edit in history[-NEWEST:])
-        wrong = {error.row - self.prompt.first for error in self.request.diagnostics}
+        wrong = {error.row - self.prompt.first for error in self.region.diagnostics}
         found: list[_Place] = []
         for number, (line, start) in enumerate(zip(self.prompt.lines, starts, strict=False)):
-            if line.hole == KNOWN:
+            if line.is_fixed:
                 continue
             found.append(_Place(_log_sum(start[self._tokens(INSERT)]) + inserts, number, INSERT))
             if line.text.strip() and line.text not in written:
@@ -113,23 +113,23 @@ class Rewriting:
                 found.append(_Place(worth, number, REMOVE))
         return sorted(found, key=lambda place: -place.worth)
 
-    def _try(self, region: LineWriter, place: _Place, start: Floats) -> Writing[None]:
+    def _try(self, unchanged: LineWriter, place: _Place, start: Floats) -> Writing[None]:
         """Write the change that begins at a place, and record it."""
         try:
-            change = yield from self._change(region, place, start)
+            change = yield from self._change(unchanged, place, start)
             if change is not None and self._doubles(change, place):
-                change = yield from self._change(region, place, start, change.inserted)
+                change = yield from self._change(unchanged, place, start, change.inserted)
         except NoRoom:
             return
         if change is not None and not self._doubles(change, place):
             self.found.append(change)
 
     def _change(
-        self, region: LineWriter, place: _Place, start: Floats, other_than: Sequence[str] = ()
-    ) -> Writing[RewriteScores | None]:
+        self, unchanged: LineWriter, place: _Place, start: Floats, other_than: Sequence[str] = ()
+    ) -> Writing[ScoredChange | None]:
         """Write the change that begins at a place. What it inserts differs from `other_than`."""
         before = sum(len(line.tokens) for line in self.prompt.lines[: place.line])
-        writer = self._writer(region.slots[:before], self._region[:before])
+        writer = self._writer(unchanged.slots[:before], self._region[:before])
         removed: list[str] = []
         inserted: list[str] = []
         sign, read = place.sign, None
@@ -142,7 +142,7 @@ class Rewriting:
             writer.drop_all()
         if removed == inserted:
             return None
-        return RewriteScores(
+        return ScoredChange(
             place.worth,
             writer.logprob,
             writer.least,
@@ -163,14 +163,14 @@ class Rewriting:
         too, if the draft is still wanted.
         """
         lines, written = self.prompt.lines[first:], self._written()
-        gone = {line for edit in self.request.history if not edit.new for line in edit.old.splitlines()}
+        gone = {line for edit in self.region.history if not edit.new for line in edit.old.splitlines()}
         draft = self._encode(f"+{lines[0].text}\n")
         while True:
             removed.append(lines[len(removed)].text)
             rows = yield from writer.take([*self._encode(f"-{removed[-1]}\n"), *draft])
             start, read = rows[-len(draft) - 1], rows[-len(draft) :] if draft else None
             below = lines[len(removed)] if len(removed) < min(len(lines), MOST_LINES) else None
-            more = below is not None and below.hole == lines[0].hole and below.text not in written
+            more = below is not None and not below.is_fixed and below.text not in written
             may_end = gone.issuperset(removed) or len(removed) == MOST_LINES
             signs = (*([KEEP] if may_end else []), INSERT, *([REMOVE] if more else []))
             sign = self._likeliest_sign(start, signs)
@@ -190,7 +190,7 @@ class Rewriting:
         inserted: list[str],
     ) -> Writing[Floats]:
         """Insert lines, at least one. Returns the prediction after them [V]."""
-        drafts = removed or other_than or self.request.history[-1].new.splitlines()
+        drafts = removed or other_than or self.region.history[-1].new.splitlines()
         # A line that alone is replaced becomes another one; a block is not inserted twice.
         same = [*removed] if len(removed) == 1 else [*other_than]
         sign = INSERT
@@ -206,13 +206,13 @@ class Rewriting:
 
     def _written(self) -> set[str]:
         """Return the lines that the user has written, which are not to be changed."""
-        return {line for edit in self.request.history for line in edit.new.splitlines() if line.strip()}
+        return {line for edit in self.region.history for line in edit.new.splitlines() if line.strip()}
 
-    def _doubles(self, change: RewriteScores, place: _Place) -> bool:
+    def _doubles(self, change: ScoredChange, place: _Place) -> bool:
         """Return whether a change only repeats lines: those above or below it, or several that the user inserted."""
         lines, count = [line.text for line in self.prompt.lines], len(change.inserted)
         above, below = lines[max(0, place.line - count) : place.line], lines[place.line : place.line + count]
-        made = [edit.new.splitlines() for edit in self.request.history if not edit.old]
+        made = [edit.new.splitlines() for edit in self.region.history if not edit.old]
         several = sum(map(bool, map(str.strip, change.inserted))) > 1
         return not change.removed and ([*change.inserted] in (above, below) or (several and [*change.inserted] in made))
 
@@ -225,19 +225,6 @@ class Rewriting:
     def _tokens(self, sign: bytes) -> Ints:
         """Return the tokens that begin with a sign."""
         return self.model.vocabulary.completions_of(sign)[0]
-
-
-def rewritten(request: InfillRequest, found: Sequence[RewriteScores]) -> Iterator[Proposal]:
-    """Yield the region once for each change, with that change alone."""
-    lines = list(region_lines(request))
-    for scores in found:
-        first, last = scores.row, scores.row + len(scores.removed)
-        hole = lines[first][1]
-        changed = [*lines[:first], *((line, hole) for line in scores.inserted), *lines[last:]]
-        text = "".join(f"{line}\n" for line, _ in changed)
-        fills = tuple("".join(f"{line}\n" for line, of in changed if of == at) for at in range(len(request.replaced)))
-        mean = scores.new / max(1, scores.tokens)
-        yield Proposal(text, mean, scores.least, tokens=scores.tokens, fills=fills, rewrite=scores)
 
 
 def _log_sum(logprobs: Floats) -> float:

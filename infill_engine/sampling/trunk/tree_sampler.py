@@ -10,18 +10,19 @@ from infill_engine.budget.deadline import CostModel, now, since, timed
 from infill_engine.budget.work import AskLimit, Costs, Job, OutOfTime, Phase, Work, leaving
 from infill_engine.context.ngrams import Ngrams
 from infill_engine.context.retrieval import Retriever
+from infill_engine.edits.types import Region
 from infill_engine.models.cached_lines import CachedLines
 from infill_engine.models.trunk.forms import MASKS, Form
 from infill_engine.models.trunk.model import WINDOW, ReadPrompt, TrunkModel
 from infill_engine.models.trunk.prompt import Prompt, build_head, fitting
 from infill_engine.models.trunk.prompt_cache import HURRIED_ROWS
 from infill_engine.sampling.proposals import Proposals, unscored_drafts
-from infill_engine.sampling.proposer import Capabilities, Proposer, Rehearsal
+from infill_engine.sampling.proposer import Capabilities, Changes, Proposer, Rehearsal
 from infill_engine.sampling.trunk.diff_prompt import diff_prompt
-from infill_engine.sampling.trunk.rewriting import Rewriting, rewritten
+from infill_engine.sampling.trunk.rewriting import Rewriting
 from infill_engine.sampling.trunk.token_tree import ROOT
 from infill_engine.sampling.trunk.tree_search import TreeSearch
-from infill_engine.types import Draft, Hole, InfillRequest, ProjectText
+from infill_engine.types import ONE_HOLE, Draft, Hole, Holes, InfillRequest, ProjectText, Surroundings, TextRequest
 
 # Rows and mask rows of the passes that are measured when a model is loaded. Other sizes follow from these until they
 # have been measured.
@@ -62,28 +63,28 @@ class TreeSampler(Proposer):
         """See `Proposer`."""
         return self._retriever.index(project_text)
 
-    def prefetch(self, request: InfillRequest) -> Job[None]:
-        """Read a request's prompt, so that a later request nearby finds it cached, and tokenize the text around it.
+    def prefetch(self, around: Surroundings) -> Job[None]:
+        """Read the prompt of a place, so that a later request nearby finds it cached, and tokenize the text around it.
 
         Snippets are retrieved only here; a hurried request uses those that have been read.
         """
         vocabulary = self.model.vocabulary
-        before, partial_word = vocabulary.split_partial_word(request.prefix)
-        snippets = self._retriever.retrieve(request, partial(fitting, vocabulary))
-        head = build_head(vocabulary, request.path, snippets)
-        read = yield from self._read(self.model.prompt(before, request.suffix, head))
+        before, partial_word = vocabulary.split_partial_word(around.prefix)
+        snippets = self._retriever.retrieve(around, partial(fitting, vocabulary))
+        head = build_head(vocabulary, around.path, snippets)
+        read = yield from self._read(self.model.prompt(before, around.suffix, head))
         if read.waiting:
             yield Work(Phase.PASS, self.model.size_of(len(read.waiting)))
             self.model.after(read)
-        yield from self._lines.encode(request.around(partial_word))
+        yield from self._lines.encode(around.around(partial_word))
 
-    def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...]) -> Job[Proposals]:
+    def propose(
+        self, request: TextRequest, hole: Hole, drafts: tuple[Draft, ...], holes: Holes = ONE_HOLE
+    ) -> Job[Proposals]:
         """Return all texts found for a hole in time. An observer sees the tree after every pass.
 
         If there is no time to read the prompt, drafts are returned at once.
         """
-        if request.history:
-            return (yield from self._rewrite(request))
         began = now()
         before, partial_word = self.model.vocabulary.split_partial_word(request.prefix)
         prompt = self.model.prompt(before, request.suffix, build_head(self.model.vocabulary, request.path))
@@ -101,7 +102,7 @@ class TreeSampler(Proposer):
         encode_ms = since(began)
         began = now()
         ngrams = yield from self._count_in_time(request, partial_word)
-        search = TreeSearch(self.model, read, request, hole, partial_word, ngrams, self.costs)
+        search = TreeSearch(self.model, read, request, hole, holes, partial_word, ngrams, self.costs)
         search.insert(drafts)
         passes = yield from search.run()
         if not search.tree.nodes[ROOT].seen:
@@ -111,20 +112,18 @@ class TreeSampler(Proposer):
         final = self._retriever.has_indexed(request.project_text) and not incomplete
         return Proposals(proposals, encode_ms, since(began), incomplete_context=incomplete, final=final)
 
-    def _rewrite(self, request: InfillRequest) -> Job[Proposals]:
-        """Return the region of a request with a history, with each change that the model wants."""
-        began = now()
-        definitions = self._retriever.definitions(request)
-        prompt = diff_prompt(self.model.vocabulary, request, definitions, self.model.held_separately)
+    def rewrite(self, region: Region) -> Job[Changes]:
+        """See `Proposer`."""
+        definitions = self._retriever.definitions(region.lines, region.around)
+        prompt = diff_prompt(self.model.vocabulary, region, definitions, self.model.held_separately)
         part = self._largest_part(EDIT_MS, self.best_pass_ms)
         try:
             read = yield from self.model.read_separately(prompt.prompt, part=part)
         except OutOfTime:
-            return Proposals(None, since(began), final=False)
-        encode_ms = since(began)
-        rewriting = Rewriting(self.model, read, prompt, part, request)
-        whole = yield from rewriting.run()
-        return Proposals(list(rewritten(request, rewriting.found)), encode_ms, since(began) - encode_ms, final=whole)
+            return Changes(final=False)
+        rewriting = Rewriting(self.model, read, prompt, part, region)
+        final = yield from rewriting.run()
+        return Changes(tuple(rewriting.found), final)
 
     def pass_ms(self, rows: int) -> float:
         """Return the expected milliseconds of a pass over `rows` tokens."""
@@ -184,7 +183,7 @@ class TreeSampler(Proposer):
         parts = (rows for rows in PARTS if rows <= self.model.most_rows and expected(rows) <= limit_ms)
         return max(parts, default=min(PARTS))
 
-    def _count_in_time(self, request: InfillRequest, partial_word: str) -> Job[Ngrams | None]:
+    def _count_in_time(self, request: Surroundings, partial_word: str) -> Job[Ngrams | None]:
         encode = self._lines.encode(request.around(partial_word))
         try:
             return Ngrams((yield from leaving(encode, self.pass_ms(USUAL_ROWS))))

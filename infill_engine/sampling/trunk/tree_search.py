@@ -26,7 +26,7 @@ from infill_engine.sampling.trunk.token_tree import ASSUMED_LOGPROB, MOST_DEPTH,
 from infill_engine.sampling.trunk.tree_growth import learn_pass
 from infill_engine.sampling.trunk.tree_nodes import Finished, Node, TextPiece, TreeStep
 from infill_engine.text.lines import with_plain_ends
-from infill_engine.types import Draft, Hole, InfillRequest, Proposal, Source
+from infill_engine.types import AlternativesRequest, Draft, Hole, Holes, InfillRequest, Proposal, Source
 
 RETRIEVED = 0.6  # how likely one of the retrieved texts begins rightly
 LOOKED_UP = 3  # consecutive tokens that the file's n-gram counts may add after a node
@@ -46,8 +46,9 @@ class TreeSearch:
 
     model: TrunkModel
     prompt: ReadPrompt
-    request: InfillRequest
+    request: InfillRequest | AlternativesRequest
     hole: Hole
+    holes: Holes
     partial_word: str
     ngrams: Ngrams | None
     costs: Costs
@@ -55,10 +56,10 @@ class TreeSearch:
 
     @cached_property
     def tree(self) -> TokenTree:
-        vocabulary, request = self.model.vocabulary, self.request
-        rules, start = rules_of(vocabulary, self.hole, request), self.partial_word.encode()
-        if not request.replaced:
-            known = sum(len(vocabulary.encode(gap.known)) for gap in request.gaps)
+        vocabulary, request, holes = self.model.vocabulary, self.request, self.holes
+        rules, start = rules_of(vocabulary, self.hole, request.suffix, holes.gaps), self.partial_word.encode()
+        if not holes.replaced:
+            known = sum(len(vocabulary.encode(gap.known)) for gap in holes.gaps)
             return TokenTree(vocabulary, rules, start, most_depth=MOST_DEPTH + known)
         size = len(vocabulary.encode(self._replaced))
         tree = TokenTree(vocabulary, rules, start, LEAST_REPLACING, size + MOST_LONGER, REPLACED_PRUNING_MARGIN)
@@ -73,18 +74,18 @@ class TreeSearch:
     @cached_property
     def _replaced_texts(self) -> list[str]:
         """The current texts of the holes that repeat no other."""
-        free = [True, *(gap.repeats is None for gap in self.request.gaps)]
-        return [with_plain_ends(text) for text, is_free in zip(self.request.replaced, free, strict=True) if is_free]
+        free = [True, *(gap.repeats is None for gap in self.holes.gaps)]
+        return [with_plain_ends(text) for text, is_free in zip(self.holes.replaced, free, strict=True) if is_free]
 
     @cached_property
     def _replaced(self) -> str:
         """The current text from the first to the last hole; "" if the request asks for no alternatives."""
-        return with_plain_ends(self.request.middle(self.request.replaced)) if self.request.replaced else ""
+        return with_plain_ends(self.holes.text)
 
     @cached_property
     def _wanted(self) -> int:
         """How many finished texts are enough. Many alternatives are left out later, because they break the syntax."""
-        return self.request.candidates * (PER_ALTERNATIVE if self.request.replaced else 1)
+        return self.request.candidates * (PER_ALTERNATIVE if self.holes.replaced else 1)
 
     def insert(self, drafts: Sequence[Draft]) -> None:
         """Add the retrieved texts to the tree. They are for a single hole."""
@@ -172,7 +173,7 @@ class TreeSearch:
                 mean = sum(one.logprobs) / len(one.logprobs)
                 found.append(replace(self._propose(one, text, passes), draft_logprob=mean))
         found += [self._as_far_as_read(draft, passes) for draft in by_text.values()]
-        several = self.request.replaced or self.request.gaps
+        several = self.holes.replaced or self.holes.gaps
         written = any(proposal.source is Source.MODEL for proposal in found)
         partial = None if several or written else self.tree.unfinished(UNFINISHED_LOGPROB)
         if partial is not None and (text := self._text_of(partial)):
@@ -227,7 +228,7 @@ class TreeSearch:
     def _planner(self) -> BlockPlanner | None:
         """Plans blocks of masks; None where the model has none, or the text to read is known."""
         denoiser = self.model.denoiser
-        if denoiser is None or self.request.replaced:
+        if denoiser is None or self.holes.replaced:
             return None
         return BlockPlanner(denoiser, self.tree)
 
@@ -270,7 +271,7 @@ class TreeSearch:
             tokens=len(one.tokens),
             steps=passes,
             logprob=one.logprob,
-            fills=tuple(fill.decode(errors="replace") for fill in one.fills) if self.request.gaps else (),
+            fills=tuple(fill.decode(errors="replace") for fill in one.fills) if self.holes.gaps else (),
         )
 
     def _text_of(self, one: Finished) -> str | None:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from infill_engine.edits.types import PastEdit
 from infill_engine.text.sequences import common_ends
-from infill_engine.types import PastEdit
 
 CONTEXT = 3  # lines on either side of an edit, as in most patches
 

@@ -14,7 +14,7 @@ them is empty.
 
 import re
 
-from infill_engine.types import PastEdit
+from infill_engine.edits.types import PastEdit
 from lsp_server.http.protocols.patches import edit_of_lines
 from lsp_server.http.question import Question
 

@@ -64,7 +64,7 @@ async def offers_for(requests: RequestBuilder, snapshot: Snapshot, target: Targe
         if repaired_lines or target.error_elsewhere or is_strict(snapshot.language):
             return repaired_lines[:most]
     request = requests.rewrite(snapshot, target.spans, several_lines=target.several_lines, repeats=target.repeats)
-    answer = await requests.engine.ask_in_background(snapshot.uri, request, due)
+    answer = await requests.engine.alternatives(snapshot.uri, request, due)
     valid = valid_offers(snapshot, target, answer)
     # Parsing a document once for each alternative takes too long for the event loop.
     offers = await asyncio.to_thread(list, valid) if _is_checked(snapshot, target) else list(valid)

@@ -9,8 +9,7 @@ from threading import Event
 from typing import TypeVar
 
 from infill_engine.budget.deadline import now
-from infill_engine.edits.types import Consequences, EditedText, NoEditReason, Proposal
-from infill_engine.types import Diagnostic
+from infill_engine.edits.types import Consequences, Diagnostic, EditedText, NoEditReason, Proposal
 from lsp_server.documents.snapshots import Change, EditKind, Snapshot
 from lsp_server.suggestions.next_edits.bursts import FORGOTTEN_SECONDS, Burst, Bursts, edited_by
 from lsp_server.suggestions.next_edits.by_model import ByModel
@@ -54,6 +53,7 @@ class _Document:
 class NextEdits:
     """Tracks the edits of all open documents, and searches for their consequences on request."""
 
+    path_of: Callable[[str], str]  # turns a document's URI into its path in the project
     find: Find = find
     pause_seconds: float = PAUSE_SECONDS
     _documents: dict[str, _Document] = field(default_factory=dict)
@@ -202,8 +202,7 @@ class NextEdits:
             held.asking = None
         if held.asking is None:
             held.told = by_model.diagnostics
-            asked = by_model.proposals(snapshot, self._history(held), cursor, self._in_thread)
-            held.asking = asyncio.ensure_future(asked)
+            held.asking = asyncio.ensure_future(self._by_model(held, snapshot, cursor, by_model))
         asking = held.asking
         overtaken = held.overtaken = asyncio.get_running_loop().create_future()
         await asyncio.wait((asking, overtaken), timeout=by_model.wait_seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -217,6 +216,13 @@ class NextEdits:
         if asking.exception() is not None or not asking.result():
             held.asking = None  # asking again may find more: the engine may have been busy or loading
         return held.shown.allowed(asking.result())
+
+    async def _by_model(
+        self, held: _Document, snapshot: Snapshot, cursor: int | None, by_model: ByModel
+    ) -> Sequence[Proposal]:
+        asked = partial(by_model.request, snapshot, self._history(held), cursor, self.path_of)
+        request = await self._in_thread(asked)
+        return () if request is None else (await by_model.ask(request)).proposals
 
     @staticmethod
     def _late(

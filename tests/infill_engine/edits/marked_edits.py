@@ -1,9 +1,20 @@
 """Edits written into a text as `[[before -> after]]`, and what was found for them."""
 
 import re
+from collections.abc import Iterable
 
+from infill_engine.edits.by_model import proposals_of, region_of
 from infill_engine.edits.changes import hunk_texts, make
-from infill_engine.edits.types import Change, Consequences, EditedText, applied
+from infill_engine.edits.types import (
+    Change,
+    Consequences,
+    EditedText,
+    NextEditRequest,
+    PastEdit,
+    Proposal,
+    ScoredChange,
+    applied,
+)
 
 EDIT = re.compile(r"\[\[(.*?) -> (.*?)\]\]", re.DOTALL)
 
@@ -22,3 +33,11 @@ def edited(marked: str, language: str = "python") -> EditedText:
 
 def results(edit: EditedText, found: Consequences) -> list[str | None]:
     return [applied(edit.after, proposal.edits) for proposal in found.proposals]
+
+
+def proposed(text: str, language: str, new: str, history: Iterable[PastEdit]) -> tuple[Proposal, ...]:
+    """What is left of a model's change of a whole text."""
+    request = NextEditRequest(text, (0, 0), language, "a", tuple(history))
+    region = region_of(request, 0, len(text))
+    change = ScoredChange(0.0, 0.0, 0.0, 1, 0.0, 0.0, 0, region.lines, tuple(new.split("\n")[:-1]))
+    return proposals_of(request, region, [(change, 0.9)])

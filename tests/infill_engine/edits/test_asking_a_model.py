@@ -11,13 +11,22 @@ from infill_engine.edits.by_model import (
     proposal_of,
     proposals_of,
     regions,
-    requests_for,
 )
-from infill_engine.edits.types import Change, Kind, applied
-from infill_engine.types import Candidate, Diagnostic, PastEdit
+from infill_engine.edits.types import Change, Diagnostic, Kind, NextEditRequest, PastEdit, ScoredChange, applied
 
 TEXT = "".join(f"line{number} = {number}\n" for number in range(40))
 EDIT = PastEdit("a.py", "one = f(1)\n", "one = g(1)\n", "", "")
+
+
+def question(text=TEXT, history=(EDIT,), errors=(), cursor=None, rows=(10, 11)):
+    return NextEditRequest(text, rows, "python", "a.py", tuple(history), cursor, tuple(errors))
+
+
+def change_of(region, old, new):
+    """The change of a region's lines that replaces whole lines."""
+    old, new = old.splitlines(), new.splitlines()
+    row = next(row for row in range(len(region.lines)) if list(region.lines[row : row + len(old)]) == old)
+    return ScoredChange(0.0, 0.0, 0.0, 1, 0.0, 0.0, row, tuple(old), tuple(new))
 
 
 def changed(before, old, new):
@@ -47,42 +56,43 @@ def test_an_edit_is_told_in_whole_lines(old, new, removed, inserted, above, belo
 
 def test_the_regions_are_around_the_edit_and_around_the_line_most_like_it():
     text = TEXT.replace("line30 = 30", "two = f(2)").replace("line10 = 10", "one = g(1)")
-    near, other = regions(text, 10, 11, [EDIT])
-    assert text[slice(*near.known)] == "one = g(1)\n"
-    assert near.start < near.known[0] < near.known[1] < near.end
-    assert "two = f(2)\n" in text[other.start : other.end]
-    assert other.start >= near.end
+    near, other = regions(question(text))
+    assert near.lines[slice(*near.fixed)] == ("one = g(1)",)
+    assert 0 < near.fixed[0] < near.fixed[1] < len(near.lines)
+    assert text[near.start :].startswith("\n".join(near.lines))
+    assert "two = f(2)" in other.lines
+    assert other.fixed == (0, 0)
+    assert other.start >= near.start + len("\n".join(near.lines))
 
 
 def test_other_regions_are_around_the_cursor_and_errors():
     errors = [Diagnostic(row, f"error {row}") for row in (-1, 38, 24, 5000)]
-    found = requests_for(TEXT, (10, 11), "python", "a.py", [EDIT], errors, cursor_row=30)
-    places = [TEXT.count("\n", 0, region.start) for region, _ in found]
+    found = list(regions(question(errors=errors, cursor=TEXT.index("line30"))))
+    places = [TEXT.count("\n", 0, region.start) for region in found]
     assert [place + AROUND for place in places[1:]] == [30, 24]  # the nearest error
-    assert [request.diagnostics for _, request in found] == [(), (), (Diagnostic(AROUND, "error 24"),)]
+    assert [region.diagnostics for region in found] == [(), (), (Diagnostic(AROUND, "error 24"),)]
 
 
 def test_the_text_around_a_region_is_bounded():
     text = "".join(f"line{number} = {number}\n" for number in range(20_000))
-    ((_, request), *_) = requests_for(text, (10_000, 10_001), "python", "a.py", [EDIT])
-    assert [len(side) for side in request.wider_context] == [WIDER_CONTEXT_CHARS] * 2
+    region = next(regions(question(text, rows=(10_000, 10_001))))
+    assert [len(side) for side in region.around.wider_context] == [WIDER_CONTEXT_CHARS] * 2
 
 
 def test_an_error_with_a_secret_is_not_told():
     errors = [Diagnostic(20, 'password = "hunter2!"')]
-    assert all("hunter2" not in repr(one) for _, one in requests_for(TEXT, (10, 11), "python", "a.py", [EDIT], errors))
+    assert all("hunter2" not in repr(one) for one in regions(question(errors=errors)))
 
 
 def test_a_large_edit_has_no_region():
-    assert regions(TEXT, 0, 30, [EDIT]) == []
+    assert list(regions(question(rows=(0, 30)))) == []
 
 
-def test_the_edited_lines_are_told_as_known_text():
-    ((_, request), *_) = requests_for(TEXT, (10, 11), "python", "a.py", [EDIT])
-    assert request.gaps[0].known == "line10 = 10\n"
-    assert request.middle(request.replaced) in TEXT
-    assert TEXT[: TEXT.index(request.middle(request.replaced))].endswith(request.prefix)
-    assert request.history == (EDIT,)
+def test_the_edited_lines_stay():
+    region = next(regions(question()))
+    assert region.lines[slice(*region.fixed)] == ("line10 = 10",)
+    assert TEXT[: region.start].endswith(region.around.prefix)
+    assert region.history == (EDIT,)
 
 
 @pytest.mark.parametrize(
@@ -99,12 +109,12 @@ def test_the_edited_lines_are_told_as_known_text():
 )
 def test_a_secret_is_never_told(secret):
     hidden = PastEdit("b.py", "x\n", f"{secret}\n")
-    told = [request for _, request in requests_for(TEXT, (10, 11), "python", "a.py", [hidden, EDIT])]
+    told = list(regions(question(history=[hidden, EDIT])))
     assert told
-    assert all(request.history == (EDIT,) for request in told)
-    assert requests_for(TEXT, (10, 11), "python", "a.py", [EDIT, hidden]) == []
+    assert all(region.history == (EDIT,) for region in told)
+    assert list(regions(question(history=[EDIT, hidden]))) == []
     near = TEXT.replace("line12 = 12", secret)
-    assert all(secret not in repr(request) for _, request in requests_for(near, (10, 11), "python", "a.py", [EDIT]))
+    assert all(secret not in repr(region.lines) for region in regions(question(near)))
 
 
 @pytest.mark.parametrize(
@@ -117,23 +127,22 @@ def test_a_secret_is_never_told(secret):
     ids=["generated", "minified", "data"],
 )
 def test_code_that_nobody_writes_is_not_asked_about(text):
-    assert requests_for(text, (10, 11), "python", "a.py", [EDIT]) == []
+    assert list(regions(question(text))) == []
 
 
 def test_thousands_of_edits():
-    ((_, request), *_) = requests_for(TEXT, (10, 11), "python", "a.py", [EDIT] * 5000)
-    assert len(request.history) == MOST_HISTORY
+    assert len(next(regions(question(history=[EDIT] * 5000))).history) == MOST_HISTORY
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_a_proposal_changes_nothing_but_what_differs(end):
     text = TEXT.replace("\n", end)
-    region = regions(text, 10, 11, [EDIT])[0]
-    new = text[region.start : region.end].replace("\r\n", "\n").replace("line12 = 12\n", "line12 = h(12)\nmore\n")
-    proposal = proposal_of(text, region, new, 0.7)
+    region = next(regions(question(text)))
+    change = change_of(region, "line11 = 11\nline12 = 12\n", "line11 = 11\nline12 = h(12)\nmore\n")
+    proposal = proposal_of(text, region, change, 0.7)
     assert (proposal.kind, proposal.confidence) == (Kind.MODEL, 0.7)
     assert applied(text, proposal.edits) == text.replace(f"line12 = 12{end}", f"line12 = h(12){end}more{end}")
-    assert proposal_of(text, region, text[region.start : region.end].replace("\r\n", "\n"), 0.7) is None
+    assert proposal_of(text, region, change_of(region, "line12 = 12\n", "line12 = 12\n"), 0.7) is None
 
 
 @pytest.mark.parametrize(
@@ -145,8 +154,8 @@ def test_a_proposal_changes_nothing_but_what_differs(end):
     ],
 )
 def test_lines_are_inserted_and_removed_as_a_whole(old, new, span, label):
-    region = regions(TEXT, 10, 11, [EDIT])[0]
-    proposal = proposal_of(TEXT, region, TEXT[region.start : region.end].replace(old, new), 0.7)
+    region = next(regions(question()))
+    proposal = proposal_of(TEXT, region, change_of(region, old, new), 0.7)
     assert proposal.label == label
     (edit,) = proposal.edits
     assert edit.span.text == span
@@ -155,18 +164,17 @@ def test_lines_are_inserted_and_removed_as_a_whole(old, new, span, label):
 
 def test_mixed_line_ends_are_left_alone():
     text = TEXT.replace("line12 = 12\n", "line12 = 12\r\n")
-    region = regions(text, 10, 11, [EDIT])[0]
-    assert proposal_of(text, region, "x\n", 0.7) is None
+    region = next(regions(question(text)))
+    assert proposal_of(text, region, change_of(region, "line13 = 13", "x"), 0.7) is None
 
 
 def test_unsure_and_broken_changes_and_those_at_the_cursor_are_not_proposed():
-    region = regions(TEXT, 10, 11, [EDIT])[0]
-    text = TEXT[region.start : region.end]
-    sure = Candidate(text.replace("line12 = 12", "line12 = h(12)"), 0.9)
-    unsure = Candidate(text.replace("line13 = 13", "line13 = h(13)"), 0.01)
-    broken = Candidate(text.replace("line14 = 14", "line14 = h(14"), 0.9)
-    found = proposals_of(TEXT, "python", region, [sure, unsure, broken], None)
+    asked = question()
+    region = next(regions(asked))
+    sure = change_of(region, "line12 = 12", "line12 = h(12)"), 0.9
+    unsure = change_of(region, "line13 = 13", "line13 = h(13)"), 0.01
+    broken = change_of(region, "line14 = 14", "line14 = h(14"), 0.9
+    found = proposals_of(asked, region, [sure, unsure, broken])
     assert [applied(TEXT, one.edits) for one in found] == [TEXT.replace("line12 = 12", "line12 = h(12)")]
-    at = TEXT.index("line12 = 12")
-    longer = Candidate(text.replace("line12 = 12", "total = 12"), 0.9)
-    assert proposals_of(TEXT, "python", region, [longer], at + 2) == []
+    there = question(cursor=TEXT.index("line12 = 12") + 2)
+    assert proposals_of(there, region, [(change_of(region, "line12 = 12", "total = 12"), 0.9)]) == ()

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from infill_engine.edits.by_model import Region, past_edits, proposals_of
+from infill_engine.edits.by_model import past_edits
 from infill_engine.edits.find import find_consequences
 from infill_engine.edits.scopes import Names
 from infill_engine.edits.source import Source
 from infill_engine.edits.types import NoEditReason, Proposal, applied
 from infill_engine.text import syntax
-from infill_engine.types import Candidate
+from tests.infill_engine.edits.marked_edits import proposed
 from tests.infill_engine.edits.test_find import edited
 
 FOLDER = Path(__file__).parent / "cases"
@@ -70,7 +70,7 @@ def test_a_model_may_propose_what_breaks_no_name(language: str, case: dict[str, 
     assert proposed_by_model(case["text"], language)
 
 
-def proposed_by_model(marked: str, language: str) -> list[Proposal]:
+def proposed_by_model(marked: str, language: str) -> tuple[Proposal, ...]:
     """What is left of a model's proposal, marked as `<<old -> new>>` in the text around the user's edits."""
     proposal = PROPOSAL.search(marked)
     assert proposal is not None
@@ -78,9 +78,7 @@ def proposed_by_model(marked: str, language: str) -> list[Proposal]:
     new = edited(marked.replace(proposal[0], proposal[2]), language)
     assert is_right(edit.after, language)
     assert is_right(new.after, language)
-    whole = Region(0, len(edit.after))
-    history = list(past_edits("", edit.before, edit.changes))
-    return proposals_of(edit.after, language, whole, [Candidate(new.after, 0.9)], None, history)
+    return proposed(edit.after, language, new.after, past_edits("", edit.before, edit.changes))
 
 
 @pytest.mark.parametrize(("language", "case"), cases("silent"))

@@ -2,12 +2,11 @@
 
 import pytest
 
-from infill_engine.edits.by_model import Region, proposals_of
 from infill_engine.edits.changes import make
 from infill_engine.edits.soundness import is_sound
 from infill_engine.edits.source import Source
-from infill_engine.edits.types import Change, Edit, Span
-from infill_engine.types import Candidate, PastEdit
+from infill_engine.edits.types import Change, Edit, PastEdit, Span
+from tests.infill_engine.edits.marked_edits import proposed
 
 # text, what is replaced, its replacement, whether names mean as much afterwards
 CASES = {
@@ -77,7 +76,6 @@ def test_a_long_text_and_a_generated_one() -> None:
         text = head + lines
         removed = text.replace("    n4000 = 1\n", "")
         history = [PastEdit("a.py", "    n1 = 1\n", "", "", "")]
-        whole = Region(0, len(text))
-        assert proposals_of(text, "python", whole, [Candidate(removed, 0.9)], None, history) == []
+        assert proposed(text, "python", removed, history) == ()
         changed = text.replace("n4000 = 1", "n4000 = 2")
-        assert proposals_of(text, "python", whole, [Candidate(changed, 0.9)], None, history)
+        assert proposed(text, "python", changed, history)

@@ -16,7 +16,7 @@ from infill_engine.ranking.calibration import BUILT_IN
 from infill_engine.sampling.canvas.denoise import Step
 from infill_engine.sampling.proposals import Proposals
 from infill_engine.sampling.proposer import Capabilities, Proposer
-from infill_engine.types import Hole, HoleKind, Proposal
+from infill_engine.types import ONE_HOLE, Hole, HoleKind, Holes, Proposal, TextRequest
 
 
 def scripted(tmp_path: Path, **script: object) -> Engine:
@@ -171,7 +171,9 @@ class CutShort(Proposer):
     costs = Costs()
     can = Capabilities("cpu")
 
-    def propose(self, request: InfillRequest, hole: Hole, drafts: tuple[Draft, ...]) -> Job[Proposals]:
+    def propose(
+        self, request: TextRequest, hole: Hole, drafts: tuple[Draft, ...], holes: Holes = ONE_HOLE
+    ) -> Job[Proposals]:
         return returning(Proposals([Proposal("foo(a,", -0.1, -0.1, partial=True)]))
 
 

@@ -8,6 +8,7 @@ from infill_engine.budget.deadline import Deadline
 from infill_engine.serving.dispatch import Dispatch
 from infill_engine.serving.protocol import (
     Alive,
+    Alternatives,
     Answered,
     Failure,
     IndexProject,
@@ -18,7 +19,17 @@ from infill_engine.serving.protocol import (
     Status,
 )
 from infill_engine.settings import EngineSettings, WindowSettings
-from infill_engine.types import Answer, Candidate, Eagerness, InfillRequest, Level, ProjectText, Reason
+from infill_engine.types import (
+    AlternativesRequest,
+    Answer,
+    Candidate,
+    Eagerness,
+    InfillRequest,
+    Level,
+    ProjectText,
+    Reason,
+    Surroundings,
+)
 
 FAR = 1000.0  # seconds on the test's clock, which stands at 0
 WAIT = 10  # seconds after which a test has failed
@@ -57,9 +68,15 @@ class HeldEngine:
             show_from=self.show_from,
         )
 
-    def prefetch(self, request: InfillRequest, deadline: Deadline) -> None:
-        self._hold("prefetch", request, deadline)
-        if request.prefix == "out of memory":
+    def alternatives(self, request: AlternativesRequest, deadline: Deadline) -> Answer:
+        self._hold("answer", request, deadline)
+        if deadline.cancelled():
+            return Answer(reason=Reason.CANCELLED)
+        return Answer((Candidate(request.prefix + "!", 0.5),))
+
+    def prefetch(self, around: Surroundings, deadline: Deadline) -> None:
+        self._hold("prefetch", around, deadline)
+        if around.prefix == "out of memory":
             self.name = "smaller"
 
     def continue_search(self, request: InfillRequest, deadline: Deadline, *, awaited: bool) -> Iterator[Answer]:
@@ -76,7 +93,7 @@ class HeldEngine:
                 raise KeyError(SECRET)
             yield
 
-    def _hold(self, kind: str, request: InfillRequest, deadline: Deadline) -> None:
+    def _hold(self, kind: str, request: Surroundings, deadline: Deadline) -> None:
         self.calls.put((kind, request.prefix))
         while not self.finish.acquire(timeout=0.005):
             if deadline.cancelled():
@@ -109,11 +126,14 @@ class Bench:
         background: bool = False,
         late: bool = False,
     ) -> None:
-        request = InfillRequest(prefix, "")
-        self.dispatch.receive(Infill(request_id, document, request, expires_at, background, late=late))
+        if background:
+            request = AlternativesRequest(prefix, "")
+            self.dispatch.receive(Alternatives(request_id, document, request, expires_at))
+        else:
+            self.dispatch.receive(Infill(request_id, document, InfillRequest(prefix, ""), expires_at, late))
 
     def prefetch(self, prefix: str, document: str = "d") -> None:
-        self.dispatch.receive(Prefetch(document, InfillRequest(prefix, "")))
+        self.dispatch.receive(Prefetch(document, Surroundings(prefix, "")))
 
     def index_project(self, text: str) -> None:
         self.dispatch.receive(IndexProject(ProjectText.of(text)))

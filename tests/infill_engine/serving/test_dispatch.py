@@ -198,7 +198,7 @@ def test_a_fault_outside_the_engine_does_not_end_the_thread(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delattr(HeldEngine, "profile")  # which is read after each piece of work
-    monkeypatch.setattr(bench.dispatch, "_infill", _raise_secret)
+    monkeypatch.setattr(bench.dispatch, "_answer", _raise_secret)
     bench.infill(1, "a")
     reason = bench.next_answer()
     assert reason == (1, "The engine met an unexpected KeyError; the worker's log shows where.")

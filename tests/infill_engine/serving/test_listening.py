@@ -15,20 +15,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from infill_engine.serving.protocol import (
-    PROTOCOL,
-    Answered,
-    CanvasPreview,
-    Hello,
-    Infill,
-    Message,
-    Prefetch,
-    decode,
-    encode,
-    read_frame,
-)
+from infill_engine.serving.frames import decode, encode, read_frame
+from infill_engine.serving.protocol import PROTOCOL, Answered, CanvasPreview, Hello, Infill, Message, Prefetch
 from infill_engine.serving.runtime_files import package_version
-from infill_engine.types import InfillRequest
+from infill_engine.types import InfillRequest, Surroundings
 
 FAR = 1e12
 WAIT = 20
@@ -143,7 +133,7 @@ def test_a_client_that_stops_reading_is_disconnected(engine: tuple[Path, psutil.
 
 MESSAGES = [
     Infill(1, "d", InfillRequest("a", "b"), FAR),
-    Prefetch("d", InfillRequest("a", "b")),
+    Prefetch("d", Surroundings("a", "b")),
     Hello(1, "a"),
     CanvasPreview(1, 0, ()),
 ]

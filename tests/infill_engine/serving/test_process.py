@@ -9,7 +9,8 @@ from typing import BinaryIO
 import pytest
 
 from infill_engine.models.runtime.devices import physical_cores
-from infill_engine.serving.protocol import Answered, Failure, Infill, Status, decode, encode, read_frame
+from infill_engine.serving.frames import decode, encode, read_frame
+from infill_engine.serving.protocol import Answered, Failure, Infill, Status
 from infill_engine.types import InfillRequest
 
 REPOSITORY = Path(__file__).parents[3]

@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 from msgspec import msgpack, structs
 
 from infill_engine.context.project_text import joined
+from infill_engine.edits.types import Diagnostic, Edit, Kind, NextEditRequest, NextEdits, PastEdit, Proposal, Span
 from infill_engine.errors import WorkerError
-from infill_engine.serving import protocol
+from infill_engine.serving import frames
+from infill_engine.serving.frames import decode, encode, read_frame
 from infill_engine.serving.protocol import (
     Alive,
+    Alternatives,
     Answered,
     Cancel,
     CanvasPreview,
@@ -21,47 +24,49 @@ from infill_engine.serving.protocol import (
     IndexProject,
     Infill,
     Message,
+    NextEdit,
     Prefetch,
     PreviewRow,
-    Promote,
+    Proposed,
     SendPreviews,
     Shutdown,
     State,
     Status,
-    decode,
-    encode,
-    read_frame,
 )
 from infill_engine.settings import WindowSettings
 from infill_engine.types import (
+    AlternativesRequest,
     Answer,
     Candidate,
     Draft,
     Gap,
     Hole,
     HoleKind,
+    Holes,
     InfillRequest,
     ProjectText,
     Reason,
     Source,
+    Surroundings,
 )
 from lsp_server.engine.link import read_frame_async
 
 HOLE = Hole(HoleKind.BLOCK, 6, "    ", ")]")
-FULL = InfillRequest("x = '😀\u2028", "')\r\n", "python", HOLE, (Draft("foo()\n", 12), Draft("", 0)), 3, "a name")
+DRAFTS = (Draft("foo()\n", 12), Draft("", 0))
+FULL = InfillRequest("x = '😀\u2028", "')\r\n", "python", HOLE, DRAFTS, 3, path="a.py", project_text="a name")
+SEVERAL = AlternativesRequest("x", "y", "python", HOLE, Holes(("a", "b", "a"), (Gap(" = ", HOLE), Gap(" ", None, 0))))
+PAST = PastEdit("a.py", "one\n", "two\n", "above\n")
+NEXT = NextEditRequest("two\n😀\n", (0, 1), "python", "a.py", (PAST,), 3, (Diagnostic(1, "no such name"),), "a name")
+PROPOSAL = Proposal((Edit(Span(4, 5, "😀"), "x"),), "change 1 line", 0.75, Kind.MODEL)
 MESSAGES: list[Message] = [
     Infill(7, "file:///a.py", FULL, 12345.678901),
-    Infill(0, "", InfillRequest("", ""), 0.0, speculative=True),
-    Promote(0),
-    Infill(
-        3,
-        "d",
-        replace(FULL, gaps=(Gap(" = ", HOLE), Gap(" ", None, 0)), replaced=("a", "b", "a")),
-        1.0,
-        background=True,
-    ),
+    Infill(0, "", InfillRequest("", ""), 0.0, late=True),
+    Alternatives(3, "d", SEVERAL, 1.0),
+    NextEdit(4, "d", NEXT, 1.0),
+    Proposed(4, NextEdits((PROPOSAL,))),
+    Proposed(5, NextEdits(reason=Reason.UNSUPPORTED)),
     Answered(3, Answer((Candidate("a = b a", 0.5, fills=("a", "b", "a"), gain=0.25),))),
-    Prefetch("untitled:1", FULL),
+    Prefetch("untitled:1", Surroundings("a", "b", path="a.py")),
     IndexProject(ProjectText("text = 1\r\n", "a name")),
     IndexProject(joined([("a.py", "one = 1\n"), ("b/c.py", "two = 2\n")])),
     Cancel(7),
@@ -94,10 +99,10 @@ def test_every_message_survives(message: Message) -> None:
 def test_what_lies_beyond_the_windows_survives_too() -> None:
     """It is no part of what makes two requests equal."""
     request = replace(FULL, wider_context=("before\r\n", "😀 after"))
-    for message in (Infill(7, "d", request, 1.0), Prefetch("d", request)):
-        payload = read_frame(io.BytesIO(encode(message)))
-        assert payload is not None
-        assert decode(payload).request.wider_context == request.wider_context  # type: ignore[union-attr]
+    payload = read_frame(io.BytesIO(encode(Infill(7, "d", request, 1.0))))
+    message = decode(payload)
+    assert isinstance(message, Infill)
+    assert message.request.wider_context == request.wider_context
 
 
 def test_half_of_a_surrogate_pair_is_replaced() -> None:
@@ -112,7 +117,13 @@ def test_what_is_out_of_bounds_is_no_message(fields: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("candidates", [0, -1, 10**9])
 def test_a_number_of_candidates_out_of_bounds_is_no_message(candidates: int) -> None:
-    assert decode(encode(Prefetch("d", replace(FULL, candidates=candidates)))[4:]) is None
+    assert decode(encode(Infill(1, "d", replace(FULL, candidates=candidates), 1.0))[4:]) is None
+    assert decode(encode(Alternatives(1, "d", replace(SEVERAL, candidates=candidates), 1.0))[4:]) is None
+
+
+def test_too_many_edits_and_holes_are_no_message() -> None:
+    assert decode(encode(NextEdit(1, "d", replace(NEXT, history=(PAST,) * 65), 1.0))[4:]) is None
+    assert decode(encode(Alternatives(1, "d", replace(SEVERAL, holes=Holes(("a",) * 1025)), 1.0))[4:]) is None
 
 
 @given(st.data())
@@ -152,7 +163,7 @@ def test_frames_in_a_row_and_a_truncated_one() -> None:
 
 def test_an_oversized_frame_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     large = encode(Failure(1, "x" * 5000))
-    monkeypatch.setattr(protocol, "MAX_FRAME_BYTES", 1000)
+    monkeypatch.setattr(frames, "MAX_FRAME_BYTES", 1000)
     stream = io.BytesIO(large + encode(Cancel(2)))
     assert decode(read_frame(stream)) is None
     assert decode(read_frame(stream)) == Cancel(2)

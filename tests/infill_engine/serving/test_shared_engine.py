@@ -25,7 +25,7 @@ from infill_engine.serving.protocol import (
     Status,
 )
 from infill_engine.serving.shared_engine import SharedEngine
-from infill_engine.types import Answer, Candidate, InfillRequest, ProjectText, Reason
+from infill_engine.types import Answer, Candidate, InfillRequest, ProjectText, Reason, Surroundings
 
 FAR = 1000.0
 
@@ -102,7 +102,7 @@ def test_a_client_that_leaves_is_forgotten(shared: Shared) -> None:
     one.infill(1, "running")
     assert shared.called()[1] == "running"
     one.infill(2, "waiting", "another")
-    shared.server.receive(one.number, Prefetch("third", InfillRequest("warming", "")))
+    shared.server.receive(one.number, Prefetch("third", Surroundings("warming", "")))
     other.infill(1, "yours")
     shared.server.leave(one.number)
     assert shared.called() == ("answer", "yours")

@@ -49,7 +49,6 @@ async def test_two_windows_and_their_engine(tmp_path: Path) -> None:
         assert seen["memory_bytes"] > 0
         said = engine("status")[1]
         assert "clients  2" in said
-        assert "% computed before" in said
         assert "█" in said
         del one.statuses[:], other.statuses[:]
         status, said = engine("restart", "--json")

@@ -5,7 +5,6 @@ import os
 import socket
 import sys
 import threading
-import time
 from pathlib import Path
 
 import psutil
@@ -15,8 +14,7 @@ from sharing import ask, editor_window, ready, suspend, text, toy_command, until
 
 from infill_engine.serving import runtime_files
 from infill_engine.serving.protocol import State
-from infill_engine.types import InfillRequest, Reason
-from lsp_server.cli.engine import measure
+from infill_engine.types import Reason
 from lsp_server.engine import shared, supervisor, watchdog
 from lsp_server.engine.client import EngineClient
 from lsp_server.settings.schema import EngineChoice
@@ -177,17 +175,6 @@ async def test_an_engine_without_windows_exits() -> None:
     async with editor_window() as (one, _):
         engine = one.worker.pid
     await until(lambda: has_ended(engine))
-
-
-async def test_the_engine_counts_what_was_sent_before_it_was_asked(own_folder: Path) -> None:
-    async with editor_window() as (one, _):
-        later = time.monotonic() + 30
-        for prefix in ("never asked", "a"):
-            one.speculate("d", InfillRequest(prefix, ""), later)
-        assert await text(one, "a") == await text(one, "a") == "a"
-        assert await text(one, "b") == "b"
-        found = await asyncio.to_thread(measure, socket_of_engine(own_folder))
-        assert (found.asked, found.speculative) == (2, 1)
 
 
 async def test_a_restart_is_for_all_windows() -> None:

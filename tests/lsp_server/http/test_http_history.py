@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from infill_engine.edits.types import Consequences, EditedText, NoEditReason
-from infill_engine.types import PastEdit
+from infill_engine.edits.types import Consequences, EditedText, NoEditReason, PastEdit
 from lsp_server.http.protocols.patches import edit_of_lines, edits_of_patch
 from lsp_server.http.protocols.sentinels import read_prompt
 from lsp_server.http.question import Question

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from infill_engine.budget.deadline import now
-from infill_engine.types import Answer, Candidate, InfillRequest, PastEdit, Reason
+from infill_engine.edits.types import Edit, Kind, NextEditRequest, NextEdits, PastEdit, Proposal, Span
+from infill_engine.types import Answer, Candidate, Reason
 from lsp_server.engine.client import EngineClient
 from lsp_server.http.completing import Completer, due_of
 from lsp_server.http.question import Question
@@ -29,17 +30,18 @@ class Engine(EngineClient):
 
     def __init__(self, at_cursor: str = "") -> None:
         super().__init__(lambda _status: None, lambda _news: None, shared=False)
-        self.at_cursor, self.asked = at_cursor, list[InfillRequest]()
+        self.at_cursor, self.asked = at_cursor, list[NextEditRequest]()
 
     async def ask(self, *_arguments: object) -> Answer:
         return Answer((Candidate(self.at_cursor, 0.9),)) if self.at_cursor else Answer(reason=Reason.BLANK)
 
-    async def ask_in_background(self, document: str, request: InfillRequest, due: float) -> Answer:
+    async def next_edits(self, document: str, request: NextEditRequest, due: float) -> NextEdits:
         self.asked.append(request)
-        region = request.middle(request.replaced)
-        if OLD not in region:
-            return Answer(reason=Reason.BLANK)
-        return Answer((Candidate(region.replace(OLD, NEW), 0.9),))
+        at = request.text.find(OLD)
+        if at < 0:
+            return NextEdits(reason=Reason.BLANK)
+        edit = Edit(Span(at, at + len(OLD), OLD), NEW)
+        return NextEdits((Proposal((edit,), "change 1 line", 0.9, Kind.MODEL),))
 
 
 @pytest.mark.parametrize(

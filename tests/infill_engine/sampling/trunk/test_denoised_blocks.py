@@ -19,7 +19,7 @@ from infill_engine.models.trunk.slots import NO_BLOCKS
 from infill_engine.sampling.trunk.tree_nodes import TreeStep
 from infill_engine.sampling.trunk.tree_sampler import TreeSampler
 from infill_engine.serving.preview import OPEN, _text_row
-from infill_engine.types import Gap, Hole, HoleKind, InfillRequest
+from infill_engine.types import ONE_HOLE, Gap, Hole, HoleKind, Holes, InfillRequest
 
 AGES_MS = 60_000
 LINE = Hole(HoleKind.LINE)
@@ -59,14 +59,14 @@ class Writer:
         return [Choice(self.foresee(token), np.log(self.sure)) for token in text[: rows.stop - rows.start]]
 
 
-def searched(folder, foresee, request=REQUEST, *, sure=0.8, denoises=True, observer=None):
+def searched(folder, foresee, holes=ONE_HOLE, *, sure=0.8, denoises=True, observer=None):
     model = tiny_model(folder)
     tokens = model.vocabulary.encode(WRITTEN)
     assert len(set(tokens)) == len(tokens)
     writer = Writer(model.backend, tokens, model.vocabulary.end, foresee, sure)
     sampler = TreeSampler(replace(model, backend=writer, denoises=denoises))
     budget = Budget(Deadline.after_ms(AGES_MS), sampler.costs, FinishMargin(1.0))
-    found = budget.run(sampler.propose(request, LINE, ()), observer)
+    found = budget.run(sampler.propose(REQUEST, LINE, (), holes), observer)
     scored = [one for one in found.proposals or () if one.logprob is not None]
     return max(scored, key=lambda one: one.logprob, default=None), writer
 
@@ -101,8 +101,7 @@ def test_a_block_that_ends_the_text_inside_is_cut(tmp_path, spoilt):
 
 
 def test_every_hole_has_its_block(tmp_path):
-    request = replace(REQUEST, gaps=(Gap("; ", LINE),))
-    _, writer = searched(tmp_path, right, request)
+    _, writer = searched(tmp_path, right, Holes(gaps=(Gap("; ", LINE),)))
     assert writer.masks > 0
 
 
@@ -120,5 +119,5 @@ def test_somebody_who_watches_sees_what_blocks_propose(tmp_path):
 
 
 def test_text_that_is_replaced_has_no_blocks(tmp_path):
-    _, writer = searched(tmp_path, right, replace(REQUEST, replaced=("abc",)))
+    _, writer = searched(tmp_path, right, Holes(("abc",)))
     assert writer.masks == 0

@@ -13,6 +13,8 @@ from patching_trunk import patching_model
 from infill_engine.budget.deadline import Deadline, FinishMargin
 from infill_engine.budget.work import Budget
 from infill_engine.context.retrieval import Snippet
+from infill_engine.edits import by_model
+from infill_engine.edits.types import Diagnostic, NextEditRequest, PastEdit, Region, applied
 from infill_engine.engine.engine import Engine
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.sampling.proposer import Retrieval
@@ -20,22 +22,26 @@ from infill_engine.sampling.trunk.diff_prompt import HISTORY_TOKENS, LESS_HISTOR
 from infill_engine.sampling.trunk.line_writing import MOST_PASSES
 from infill_engine.sampling.trunk.tree_sampler import TreeSampler
 from infill_engine.text.sequences import common_prefix
-from infill_engine.types import Diagnostic, Gap, Hole, HoleKind, InfillRequest, PastEdit, Reason
+from infill_engine.types import InfillRequest, Reason, Surroundings
 
-HOLE = Hole(HoleKind.BLOCK, 9)
 EDIT = PastEdit("a.py", "self.height\n", "self.width\n", "def area\n", "return\n")
 
 
 def request(above="", below="", known="self.width\n", history=(EDIT,), prefix=""):
-    gaps = (Gap(known, HOLE),) if known else ()
-    replaced = (above, below) if known else (below,)
-    return InfillRequest(prefix, "", "python", HOLE, (), 4, path="a.py", gaps=gaps, replaced=replaced, history=history)
+    lines = tuple(f"{above}{known}{below}".splitlines())
+    first = above.count("\n")
+    around = Surroundings(prefix, "", "python", path="a.py")
+    return Region(0, lines, (first, first + known.count("\n")), around, history)
 
 
 def found_in(folder, asked, *patches):
     sampler = TreeSampler(patching_model(folder, *patches))
     budget = Budget.unlimited()
-    return budget.run(sampler.propose(asked, HOLE, ())), sampler.model
+    return budget.run(sampler.rewrite(asked)), sampler.model
+
+
+def texts_of(asked, found):
+    return ["".join(f"{line}\n" for line in asked.with_change(one)) for one in found.found]
 
 
 @pytest.mark.parametrize(
@@ -82,10 +88,10 @@ def found_in(folder, asked, *patches):
     ],
 )
 def test_the_expected_change_is_found(tmp_path, above, below, patch, expected):
-    found, _ = found_in(tmp_path, request(above, below), patch)
+    asked = request(above, below)
+    found, _ = found_in(tmp_path, asked, patch)
     assert found.final
-    assert found.proposals[0].text == expected
-    assert "self.width\n".join(found.proposals[0].fills) == expected
+    assert texts_of(asked, found)[0] == expected
 
 
 REMOVAL = PastEdit("a.py", "two\n", "", "", "")
@@ -95,39 +101,42 @@ REMOVAL = PastEdit("a.py", "two\n", "", "", "")
 def test_a_line_is_only_removed_after_an_equal_one(tmp_path, history):
     asked = request("", "one\ntwo\nthree\n", history=history)
     found, _ = found_in(tmp_path, asked, " self.width\n one\n-two\n three\n")
-    texts = [one.text for one in found.proposals]
+    texts = texts_of(asked, found)
     assert ("self.width\none\nthree\n" in texts) is (REMOVAL in history)
 
 
 def test_what_the_user_has_written_stays(tmp_path):
     patch = " self.width\n-one\n+two\n"
     earlier = PastEdit("a.py", "zero\n", "one\n")
-    assert found_in(tmp_path, request("", "one\n", history=(EDIT,)), patch)[0].proposals
-    assert not found_in(tmp_path, request("", "one\n", history=(earlier, EDIT)), patch)[0].proposals
+    assert found_in(tmp_path, request("", "one\n", history=(EDIT,)), patch)[0].found
+    assert not found_in(tmp_path, request("", "one\n", history=(earlier, EDIT)), patch)[0].found
 
 
 def test_lines_are_not_inserted_beside_equal_ones(tmp_path):
     added = PastEdit("a.py", "", "self.width\n")
     for patch in (" self.width\n one\n+one\n two\n", " self.width\n+one\n one\n two\n"):
-        found, _ = found_in(tmp_path, request("", "one\ntwo\n", history=(added,)), patch)
-        assert "self.width\none\none\ntwo\n" not in [one.text for one in found.proposals]
+        asked = request("", "one\ntwo\n", history=(added,))
+        found, _ = found_in(tmp_path, asked, patch)
+        assert "self.width\none\none\ntwo\n" not in texts_of(asked, found)
 
 
 def test_inserted_blocks_are_not_inserted_again(tmp_path):
     added = PastEdit("a.py", "", "one\ntwo\n")
     patch = " self.width\n three\n+one\n+two\n"
-    found, _ = found_in(tmp_path, request("", "three\nfour\n", history=(added,)), patch)
-    assert "self.width\nthree\none\ntwo\nfour\n" not in [one.text for one in found.proposals]
+    asked = request("", "three\nfour\n", history=(added,))
+    found, _ = found_in(tmp_path, asked, patch)
+    assert "self.width\nthree\none\ntwo\nfour\n" not in texts_of(asked, found)
     once = PastEdit("a.py", "", "one\n")
-    found, _ = found_in(tmp_path, request("", "three\nfour\n", history=(once,)), " self.width\n three\n+one\n four\n")
-    assert "self.width\nthree\none\nfour\n" in [one.text for one in found.proposals]
+    asked = request("", "three\nfour\n", history=(once,))
+    found, _ = found_in(tmp_path, asked, " self.width\n three\n+one\n four\n")
+    assert "self.width\nthree\none\nfour\n" in texts_of(asked, found)
 
 
 def test_a_change_is_tried_first_where_there_is_an_error(tmp_path):
     patches = ("-one\n+two\n", " one\n-three\n+four\n")
     asked = request("", "one\nthree\n", known="")
     wrong = replace(asked, diagnostics=(Diagnostic(1, "no such name"),))
-    texts = [found_in(tmp_path, each, *patches)[0].proposals[0].text for each in (asked, wrong)]
+    texts = [texts_of(each, found_in(tmp_path, each, *patches)[0])[0] for each in (asked, wrong)]
     assert texts == ["two\nthree\n", "one\nfour\n"]
 
 
@@ -142,12 +151,12 @@ def test_errors_and_definitions_are_told(tmp_path):
 
 def test_nothing_is_found_where_nothing_changes(tmp_path):
     found, _ = found_in(tmp_path, request("one\n", "two\n"), " one\n self.width\n two\n")
-    assert found.proposals == []
+    assert found.found == ()
 
 
 def test_the_edited_lines_stay(tmp_path):
     found, _ = found_in(tmp_path, request("one\n", "two\n"), " one\n-self.width\n+self.height\n two\n")
-    assert found.proposals == []
+    assert found.found == ()
 
 
 def test_a_long_unchanged_line_is_verified_and_not_written(tmp_path):
@@ -161,7 +170,7 @@ def test_what_is_mostly_new_is_given_up(tmp_path):
     new = "".join(f"new line {number}\n" for number in range(5))
     patch = " self.width\n" + "".join(f"+{line}\n" for line in new.splitlines())
     found, model = found_in(tmp_path, request("", "old\n"), patch)
-    assert found.proposals == []
+    assert found.found == ()
     assert len(model.backend.rows) < 4 * MOST_PASSES
 
 
@@ -201,15 +210,15 @@ def test_the_history_begins_where_it_began_before_as_long_as_that_fits(tmp_path)
 
 def test_a_region_without_a_whole_line(tmp_path):
     found, model = found_in(tmp_path, request("", "", known=""))
-    assert not found.proposals
+    assert not found.found
     assert not model.backend.rows
 
 
 def test_there_may_be_no_time(tmp_path):
     sampler = TreeSampler(patching_model(tmp_path))
     budget = Budget(Deadline.after_ms(0), sampler.costs, FinishMargin(1.0))
-    found = budget.run(sampler.propose(request("one\n", "two\n"), HOLE, ()))
-    assert not found.proposals
+    found = budget.run(sampler.rewrite(request("one\n", "two\n")))
+    assert not found.found
     assert not found.final
 
 
@@ -218,7 +227,7 @@ def test_completions_keep_their_prompts(tmp_path):
     budget = Budget.unlimited()
     before = InfillRequest("def a(self):\n    return self.wi", "\n")
     budget.run(sampler.prefetch(before))
-    budget.run(sampler.propose(request("one\n", "two\n"), HOLE, ()))
+    budget.run(sampler.rewrite(request("one\n", "two\n")))
     sampler.model.backend.rows.clear()
     budget.run(sampler.prefetch(before))
     assert sum(sampler.model.backend.rows) <= 1
@@ -227,23 +236,40 @@ def test_completions_keep_their_prompts(tmp_path):
 def test_what_prompts_have_in_common_is_read_once(tmp_path):
     sampler = TreeSampler(patching_model(tmp_path))
     budget, rows = Budget.unlimited(), sampler.model.backend.rows
-    budget.run(sampler.propose(request("one\n", "two\n"), HOLE, ()))
+    budget.run(sampler.rewrite(request("one\n", "two\n")))
     first = sum(rows)
     rows.clear()
     again = request("", "other\n", known="")
-    budget.run(sampler.propose(again, HOLE, ()))
+    budget.run(sampler.rewrite(again))
     assert sum(rows) < first / 2
 
 
-def test_the_engine_answers_with_whole_regions_and_never_takes_an_edit_back(tmp_path):
+def next_edits(engine, edit):
+    text = "one\nself.width\nf(self.width)\n"
+    asked = NextEditRequest(text, (1, 2), "plaintext", "a.py", (edit,))
+    found = engine.next_edits(asked, Deadline.after_ms(60_000))
+    return [applied(text, one.edits) for one in found.proposals], found.reason
+
+
+def test_the_engine_answers_with_edits_and_never_takes_one_back(tmp_path, monkeypatch):
+    monkeypatch.setattr(by_model, "SHOW_FROM", 0.0)
     patch = " one\n self.width\n-f(self.width)\n+f(self.height)\n"
     engine = Engine(TreeSampler(patching_model(tmp_path, patch)), "tiny", Calibration())
-    assert engine.infill(request("one\n", "f(self.width)\n"), Deadline.after_ms(60_000)) == ()
+    assert next_edits(engine, EDIT) == ([], Reason.BLANK)
     edit = PastEdit("a.py", "one\n", "self.width\n")
-    (best, *_) = engine.infill(request("one\n", "f(self.width)\n", history=(edit,)), Deadline.after_ms(60_000))
-    assert best.text == "one\nself.width\nf(self.height)\n"
+    texts, reason = next_edits(engine, edit)
+    assert (texts[0], reason) == ("one\nself.width\nf(self.height)\n", None)
+
+
+def test_a_region_is_not_searched_twice(tmp_path):
+    engine = Engine(TreeSampler(patching_model(tmp_path, "-f(self.width)\n+f(self.height)\n")), "tiny", Calibration())
+    first = next_edits(engine, EDIT)
+    rows = engine.proposer.model.backend.rows
+    rows.clear()
+    assert next_edits(engine, EDIT) == first
+    assert not rows
 
 
 def test_what_has_no_such_model_says_so():
     engine = Engine(Retrieval("no model"), "retrieval", Calibration())
-    assert engine.answer(request("one\n", "two\n"), Deadline.after_ms(60_000)).reason is Reason.UNSUPPORTED
+    assert next_edits(engine, EDIT) == ([], Reason.UNSUPPORTED)

@@ -33,7 +33,8 @@ class Desk:
     """A document being edited. Seconds pass only when told to."""
 
     def __init__(self, text: str = PROGRAM, language: str = "python") -> None:
-        self.documents, self.edits = Documents(), NextEdits(pause_seconds=0)
+        self.documents = Documents()
+        self.edits = NextEdits(lambda uri: uri.rpartition("/")[2], pause_seconds=0)
         self.documents.open(URI, language, text)
         self.seconds = 1000.0
 

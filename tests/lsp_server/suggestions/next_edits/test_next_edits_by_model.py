@@ -8,8 +8,9 @@ import pytest
 from desk import URI, Desk
 
 from infill_engine.budget.deadline import now
-from infill_engine.edits.types import Kind, NoEditReason, applied
-from infill_engine.types import Answer, Candidate, InfillRequest, Reason
+from infill_engine.edits.by_model import proposals_of, regions
+from infill_engine.edits.types import Kind, NextEditRequest, NextEdits, NoEditReason, ScoredChange, applied
+from infill_engine.types import Answer, Candidate, Reason
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.suggestions.next_edits.bursts import FORGOTTEN_SECONDS
 from lsp_server.suggestions.next_edits.by_model import ByModel
@@ -38,28 +39,31 @@ class Asked:
 
     def __init__(self, old: str = OLD, new: str = NEW, confidence: float = 0.9, wait: float = 60) -> None:
         self.old, self.new, self.confidence, self.wait = old, new, confidence, wait
-        self.requests: list[InfillRequest] = []
+        self.requests: list[NextEditRequest] = []
         self.late = 0
         self.may_answer = asyncio.Event()
         self.may_answer.set()
         self.fault: Exception | None = None
 
-    async def answer(self, request: InfillRequest) -> Answer:
+    async def answer(self, request: NextEditRequest) -> NextEdits:
         self.requests.append(request)
         await self.may_answer.wait()
         if self.fault is not None:
             raise self.fault
-        region = request.middle(request.replaced)
-        if self.old not in region:
-            return Answer(reason=Reason.BLANK)
-        return Answer((Candidate(region.replace(self.old, self.new), self.confidence),))
+        for region in regions(request):
+            row = next((row for row, line in enumerate(region.lines) if self.old in line), None)
+            if row is not None:
+                line = region.lines[row]
+                change = ScoredChange(0.0, 0.0, 0.0, 1, 0.0, 0.0, row, (line,), (line.replace(self.old, self.new),))
+                return NextEdits(proposals_of(request, region, [(change, self.confidence)]))
+        return NextEdits(reason=Reason.BLANK)
 
     def tell(self) -> None:
         self.late += 1
 
     @property
     def by_model(self) -> ByModel:
-        return ByModel(self.answer, lambda uri: uri.rpartition("/")[2], self.wait, self.tell)
+        return ByModel(self.answer, self.wait, self.tell)
 
 
 def edited(text: str = PROGRAM, *edits: tuple[str, str]) -> Desk:
