@@ -98,8 +98,6 @@ class Dispatch:
                         task.previewed = True
                 case Shutdown():
                     self._close()
-                case _:
-                    pass
             self._changed.notify()
 
     def close(self) -> None:
