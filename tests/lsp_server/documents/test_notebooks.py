@@ -169,5 +169,5 @@ async def test_a_place_in_a_cell_is_one_in_the_notebook() -> None:
     documents.change("one", change_to(documents.get("one"), "import sys\n"))
     assert session.requests.completion(two, (0, 3)).prefix == "import sys\n\na, "
     rewrite = session.requests.rewrite(two, [((0, 0), (0, 1)), ((1, 0), (1, 1))], several_lines=False, repeats=False)
-    assert (rewrite.prefix, rewrite.replaced, rewrite.suffix) == ("import sys\n\n", ("a", "c"), "")
-    assert [gap.known for gap in rewrite.gaps] == [", b\n"]
+    assert (rewrite.prefix, rewrite.holes.replaced, rewrite.suffix) == ("import sys\n\n", ("a", "c"), "")
+    assert [gap.known for gap in rewrite.holes.gaps] == [", b\n"]
