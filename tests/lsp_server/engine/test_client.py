@@ -235,6 +235,7 @@ async def test_a_long_life_speaks_for_a_worker_and_a_long_loading_does_not(
     monkeypatch.setattr(worker_process, "RESTART_SECONDS", 0.0)
     script = f"""
 import sys, time
+from infill_engine.serving.frames import encode
 from infill_engine.serving.protocol import *
 time.sleep({loading})
 sys.stdout.buffer.write(encode(Status(State.READY)))
