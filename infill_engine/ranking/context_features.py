@@ -7,7 +7,8 @@ the line above.
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import takewhile, zip_longest
+from functools import cached_property
+from itertools import takewhile
 
 from infill_engine.context.line_shapes import names_in, word_pattern
 from infill_engine.text.languages import language as language_named
@@ -16,7 +17,7 @@ from infill_engine.text.lines import first_line, indent_of, split
 _IN_A_WORD = re.compile(r"\w\Z")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ContextFeatures:
     """The text left and right of the hole on its line, the lines above and below, and all words in both windows.
 
@@ -29,6 +30,16 @@ class ContextFeatures:
     below: tuple[str, ...]
     words: frozenset[str]
     language: str = ""
+
+    @cached_property
+    def _distances(self) -> dict[str, int]:
+        """The distance to the nearest line of each content, blanks at its ends aside."""
+        found: dict[str, int] = {}
+        for lines in (self.above, self.below):
+            for distance, line in enumerate(lines, 1):
+                said = line.strip()
+                found[said] = min(distance, found.get(said, distance))
+        return found
 
     @classmethod
     def of(cls, prefix: str, suffix: str, language: str = "") -> "ContextFeatures":
@@ -52,11 +63,8 @@ class ContextFeatures:
     def equal_line(self, text: str) -> float:
         """Return 1 / distance in lines to the nearest line that equals the hole's line with `text`; 0 if there is
         none."""
-        said = self._line_with(text).strip()
-        for distance, lines in enumerate(zip_longest(self.above, self.below, fillvalue=""), 1):
-            if said and any(line.strip() == said for line in lines):
-                return 1 / distance
-        return 0.0
+        distance = self._distances.get(self._line_with(text).strip())
+        return 0.0 if distance is None else 1 / distance
 
     def redefines(self, text: str) -> bool:
         """Return whether the line with `text` defines a function or class that is already defined in the same body."""
