@@ -2,6 +2,7 @@
 
     python -m bench.quality.by_budget --packages training/recent --holes 60 --out bench/results/by-budget.jsonl
     python -m bench.quality.by_budget … --llama http://127.0.0.1:8012
+    python -m bench.quality.by_budget … --systems engine --simulate costs.json
 
 Every system is asked at the same holes with every budget, one after the other, so that all meet the same machine. `left
 to right` is the product without mask rows, and nothing else changed. With --llama, the URL of a running llama-server,
@@ -25,8 +26,9 @@ from bench.quality.problems.holes import draw_tasks
 from bench.quality.reports.charts import draw_by_budget
 from bench.quality.reports.outcomes import ALL, Outcome, summarise
 from bench.quality.systems.product import PRODUCT, WARM_MS, EngineSystem, ObservedEngine, Question, Reply, copy, reply
+from bench.quality.systems.simulated_time import add_simulate, read_costs, simulate
 from bench.sources import read_packages
-from infill_engine.budget.deadline import Deadline
+from infill_engine.budget.deadline import Clock, Deadline, now
 from infill_engine.diagnostics.benchmark.machine import describe_machine
 from infill_engine.engine.engine_loading import load_engine
 from infill_engine.engine.remote.address import Address, read_address
@@ -39,6 +41,7 @@ from infill_engine.settings import EngineSettings
 
 BUDGETS_MS = (100, 150, 250, 400, 600, 1000)
 LLAMA, LEFT_TO_RIGHT = "llama.cpp", "left to right"
+SYSTEMS = ("copy", LEFT_TO_RIGHT, PRODUCT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +92,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         tasks = draw_tasks(read_packages(options.packages), options.holes, options.seed, with_project=options.project)
         engine = ObservedEngine.of(load_engine(options.model, settings=EngineSettings(budget_ms=max(options.budgets))))
+        costs = read_costs(options.simulate)
+        clock = simulate(engine, costs) if costs else now
         address = read_address(f"llama:{options.llama}") if options.llama else None
         settings = settings_of(options, engine)
         kept = Kept(Unfinished(options.out, settings))
         systems = {
             _name(system, budget): make(budget)
             for budget in options.budgets
-            for system, make in makers_of(engine, address).items()
+            for system, make in makers_of(engine, clock, address).items()
+            if system in (*options.systems, LLAMA)
         }
         outcomes = measure(tasks, systems, options.candidates, max(options.budgets), engine.window, kept)
     except InfillError as fault:
@@ -106,9 +112,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def makers_of(engine: ObservedEngine, address: Address | None) -> dict[str, Callable[[float], Any]]:
+def makers_of(engine: ObservedEngine, clock: Clock, address: Address | None) -> dict[str, Callable[[float], Any]]:
     """Return what makes each system for a budget."""
-    product = partial(EngineSystem, engine)
+    product = partial(EngineSystem, engine, clock=clock)
     found: dict[str, Callable[[float], Any]] = {
         "copy": lambda _budget: copy,
         LEFT_TO_RIGHT: lambda budget: LeftToRight(product(budget)),
@@ -128,6 +134,7 @@ def settings_of(options: argparse.Namespace, engine: ObservedEngine) -> dict[str
         "seed": options.seed,
         "project": options.project,
         "data": options.packages.name,
+        "simulated": str(read_costs(options.simulate) or ""),
         LLAMA: bool(options.llama),
     }
 
@@ -172,6 +179,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--budgets", type=float, nargs="+", default=list(BUDGETS_MS), metavar="MS")
     add("--project", action="store_true", help="search the other files of the package for drafts too")
     add("--model", default="default")
+    add("--systems", nargs="+", default=SYSTEMS, choices=SYSTEMS, metavar="NAME", help=", ".join(SYSTEMS))
+    add_simulate(parser)
     add("--llama", metavar="URL", help="of a running llama-server, to be compared")
     add("--out", type=Path, required=True, help="where the raw results go; chart and summary go beside it")
     return parser
