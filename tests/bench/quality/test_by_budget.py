@@ -95,3 +95,6 @@ def test_the_whole_bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
         "by-budget-summary.json",
     }
     assert (out.parent / "by-budget.png").stat().st_size > 1000
+    only = tmp_path / "only" / "engine.jsonl"
+    assert main([*arguments, "--systems", "engine", "--out", str(only)]) == 0
+    assert {row["system"] for row in map(json.loads, only.read_text().splitlines())} == {"engine"}
