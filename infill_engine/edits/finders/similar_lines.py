@@ -12,7 +12,7 @@ from tree_sitter import Node
 
 from infill_engine.context.line_shapes import WORD, is_name, keywords_of, shape_of
 from infill_engine.context.name_exchange import exchanged_names, renamed_word
-from infill_engine.edits.changes import Shift
+from infill_engine.edits.changes import Shift, words_changed
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.renamings import renamings
 from infill_engine.edits.replaced import Replaced
@@ -58,6 +58,8 @@ def propose_similar_lines(edit: ParsedEdit) -> list[Proposal]:
     if found is None:
         return []
     line, new = found
+    if _is_other_name(edit):
+        return []  # what another line means, this one does not say
     if _declares(before, line) or any(one.is_defined(before) for one in renamings(edit)):
         return []  # functions of the same shape are different functions
     similar_lines = []
@@ -93,6 +95,14 @@ def propose_similar_lines(edit: ParsedEdit) -> list[Proposal]:
             label = f"change {count} line{'s' if count > 1 else ''} of the same shape"
             proposals.append(Proposal(edits, label, certain * part, Kind.SIMILAR_LINE))
     return proposals
+
+
+def _is_other_name(edit: ParsedEdit) -> bool:
+    """Return whether the changes replace one name by another and nothing else."""
+    words = list(words_changed(edit.before.text, edit.changes, edit.before.language))
+    return len(words) == 1 and all(
+        text.isidentifier() for text in (edit.before.text[words[0][0] : words[0][1]], words[0][2])
+    )
 
 
 def _declares(source: Source, line: _Line) -> bool:

@@ -215,6 +215,8 @@ SILENT = {
     "a field of a data class with a base": "@dataclass\nclass A(B):\n    a: int\n[[ ->     b: int\n]]A(1)\n",
     "an attribute of another object": "class A:\n    def f(self, o):\n        o.[[n -> m]] = 1\n"
     "        return self.n\n",
+    "another name in one of two lines of a shape": "def f(self, url, token, mode):\n"
+    "    first = self.load([[url -> token]], mode)\n    second = self.load(url, mode)\n    return first, second\n",
     "only the unlike part of a line": "self.width = [[width -> w]]\nself.height = height\n",
 }
 

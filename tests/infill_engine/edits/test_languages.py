@@ -62,7 +62,7 @@ def test_what_follows_is_proposed_first(language: str, case: dict[str, str]) -> 
 
 @pytest.mark.parametrize(("language", "case"), cases("refused"))
 def test_a_model_may_not_propose_what_breaks_a_name(language: str, case: dict[str, str]) -> None:
-    assert proposed_by_model(case["text"], language) == []
+    assert proposed_by_model(case["text"], language) == ()
 
 
 @pytest.mark.parametrize(("language", "case"), cases("allowed"))
