@@ -1,7 +1,6 @@
 """The low-rank terms of all matrices of a trunk: their beginning, their type in a pass, and their file.
 
-The file has, in float16, `layers.{i}.{matrix}.down` [rank, in] and `….up` [out, rank] for the matrices of `NAMES`. They
-belong to the matrices as they are served, with smoothed inputs (`infill_engine.models.trunk.smoothing`).
+The file is described in `infill_engine.models.trunk.edit_adapter`.
 """
 
 from collections.abc import Mapping
@@ -11,7 +10,7 @@ import torch
 from torch import Tensor
 
 from infill_engine.models.trunk.adapter import NAMES
-from infill_engine.models.trunk.files.shards import write_shard
+from infill_engine.models.trunk.edit_adapter import write_edit_adapter
 from train.denoiser.frozen import FrozenTrunk
 from train.low_rank.terms import Term
 
@@ -45,4 +44,4 @@ def term(weights: Mapping[str, Tensor], layer: int, name: str) -> Term:
 def write_adapter(path: Path, adapter: Mapping[str, Tensor], made_for: str) -> None:
     """Write the terms for the trunk that `made_for` identifies."""
     arrays = {name: each.cpu().numpy() for name, each in in_type(adapter, torch.float16).items()}
-    write_shard(path, arrays, made_for)
+    write_edit_adapter(path, arrays, made_for)

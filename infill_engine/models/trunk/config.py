@@ -51,6 +51,16 @@ class TrunkConfig:
             "down": (self.dim, self.hidden),
         }
 
+    @property
+    def joined_shapes(self) -> dict[str, tuple[int, int]]:
+        """The shape of each matrix of a layer as it is computed with, several of them stacked, (out, in)."""
+        return {
+            "qkv": (self.query_size + 2 * self.kv_size, self.dim),
+            "out": (self.dim, self.query_size),
+            "gate_up": (2 * self.hidden, self.dim),
+            "down": (self.dim, self.hidden),
+        }
+
     @classmethod
     def from_json(cls, config: Mapping[str, Any]) -> "TrunkConfig":
         """Read the fields of the trunk's own config.json. Raises ModelDamagedError if one is missing."""

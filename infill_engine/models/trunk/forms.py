@@ -20,6 +20,13 @@ class Form(NamedTuple):
         return rows <= self.rows and masks <= self.masks
 
 
+class Branch(NamedTuple):
+    """A branch of the graph: its form, and whether the terms of the edit adapter are added."""
+
+    form: Form
+    adapted: bool
+
+
 MASKS = 14  # two blocks
 FORMS = (Form(8, 0), Form(8, MASKS), Form(16, 0), Form(16, MASKS), Form(32, 0))  # the cheapest first
 
@@ -27,6 +34,12 @@ FORMS = (Form(8, 0), Form(8, MASKS), Form(16, 0), Form(16, MASKS), Form(32, 0)) 
 def forms_of(*, denoises: bool) -> tuple[Form, ...]:
     """Return the forms of a network with or without mask rows, the cheapest first."""
     return FORMS if denoises else tuple(form for form in FORMS if not form.masks)
+
+
+def branches_of(*, denoises: bool, adapts: bool) -> tuple[Branch, ...]:
+    """Return the branches of a network with or without mask rows and an edit adapter, in their order in the graph."""
+    plain = tuple(Branch(form, adapted=False) for form in forms_of(denoises=denoises))
+    return plain + tuple(Branch(form, adapted=True) for form in forms_of(denoises=False)) * adapts
 
 
 def form_for(forms: Sequence[Form], rows: int, masks: int) -> Form:

@@ -17,18 +17,17 @@ import openvino as ov
 
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.checkpoint.folder import CHECKSUMS, sha256_of, verify
-from infill_engine.models.trunk import forms, graph
+from infill_engine.models.trunk import forms, graph, graph_branch, graph_heads, graph_nodes
 from infill_engine.models.trunk import products as products_module
-from infill_engine.models.trunk.denoiser import Denoiser
 from infill_engine.models.trunk.graph import OPERATIONS, WEIGHTS
 from infill_engine.models.trunk.prepared import GRAPH, delete, recipe_of, replace_others
 from infill_engine.models.trunk.products import Products
-from infill_engine.models.trunk.sources import Source
+from infill_engine.models.trunk.sources import Parts
 
 
-def find_graph(source: Source, denoiser: Denoiser | None, products: Products, cache: Path) -> Path | None:
+def find_graph(parts: Parts, products: Products, cache: Path) -> Path | None:
     """Return the folder with the finished graph of a model; None if there is none. Its files may be damaged."""
-    found = cache.glob(f"{_name(source, denoiser, products)}-*{GRAPH}/{CHECKSUMS}")
+    found = cache.glob(f"{_name(parts, products)}-*{GRAPH}/{CHECKSUMS}")
     return next((path.parent for path in found), None)
 
 
@@ -41,13 +40,11 @@ def is_intact(folder: Path) -> bool:
     return True
 
 
-def write_graph(
-    model: ov.Model, source: Source, denoiser: Denoiser | None, products: Products, cache: Path
-) -> Path | None:
+def write_graph(model: ov.Model, parts: Parts, products: Products, cache: Path) -> Path | None:
     """Write a graph to a new folder, which `finish_graph` keeps. Return None if it cannot be written."""
     folder = None
     try:
-        folder = Path(mkdtemp(GRAPH, f"{_name(source, denoiser, products)}-", cache))
+        folder = Path(mkdtemp(GRAPH, f"{_name(parts, products)}-", cache))
         ov.serialize(model, folder / OPERATIONS, folder / WEIGHTS)
     except (OSError, RuntimeError):  # the disk is full, for example
         if folder is not None:
@@ -64,8 +61,11 @@ def finish_graph(folder: Path) -> None:
         replace_others(folder.parent, folder)
 
 
-def _name(source: Source, denoiser: Denoiser | None, products: Products) -> str:
+def _name(parts: Parts, products: Products) -> str:
     """Return how the folder's name begins: the model, and a hash of what the graph is made from."""
-    code = [sha256_of(Path(str(module.__file__))) for module in (forms, graph, products_module)]
-    parts = (recipe_of(source), denoiser.checksum if denoiser else "", products.name, *code, ov.__version__)
-    return f"{source.name}-{hashlib.sha256(' '.join(parts).encode()).hexdigest()[:24]}"
+    source, trained = parts.source, (parts.denoiser, parts.edit_adapter)
+    checksums = [part.checksum if part is not None else "" for part in trained]
+    modules = (forms, graph, graph_branch, graph_heads, graph_nodes, products_module)
+    code = [sha256_of(Path(str(module.__file__))) for module in modules]
+    made_from = (recipe_of(source), *checksums, products.name, *code, ov.__version__)
+    return f"{source.name}-{hashlib.sha256(' '.join(made_from).encode()).hexdigest()[:24]}"

@@ -1,5 +1,6 @@
 """A layer's matrices as the backends use them: with the adapter merged in, and with smoothed inputs."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,6 +25,7 @@ class MergedLayer:
     out: Floats  # [D, query_size]
     gate_up: Floats  # [2 * hidden, D]
     down: Floats  # [D, hidden]
+    factors: Mapping[str, Floats]  # of the smoothed inputs: `attention` and `mlp` [D], `down` [hidden]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class MergedWeights:
     weights: Weights
     adapter: Adapter = field(default_factory=Adapter)
     smoothing: Smoothing = field(default_factory=Smoothing)
+    smooths: bool = True  # whether inputs are smoothed; their factors are known either way
 
     @property
     def config(self) -> TrunkConfig:
@@ -48,15 +51,16 @@ class MergedWeights:
 
         def smooth(name: str, of: Floats) -> Floats:
             factors = self.smoothing.factors(number, name, of)
-            of *= factors
+            if self.smooths:
+                of *= factors
             return factors
 
         qkv, out = matrix("qkv", "q", "k", "v"), matrix("out", "o")
         gate_up, down = matrix("gate_up", "gate", "up"), matrix("down", "down")
         bias = np.concatenate([self.weights.read_vector(f"layers.{number}.{part}.bias") for part in "qkv"])
-        attention, mlp, inside = smooth("attention", qkv), smooth("mlp", gate_up), smooth("down", down)
-        gate_up[len(inside) :] /= inside[:, None]
-        attention_norm = self.weights.read_vector(f"layers.{number}.attention_norm") / attention
-        return MergedLayer(
-            attention_norm, self.weights.read_vector(f"layers.{number}.mlp_norm") / mlp, qkv, bias, out, gate_up, down
-        )
+        factors = {"attention": smooth("attention", qkv), "mlp": smooth("mlp", gate_up), "down": smooth("down", down)}
+        attention, mlp = (self.weights.read_vector(f"layers.{number}.{name}_norm") for name in ("attention", "mlp"))
+        if self.smooths:
+            gate_up[self.config.hidden :] /= factors["down"][:, None]
+            attention, mlp = attention / factors["attention"], mlp / factors["mlp"]
+        return MergedLayer(attention, mlp, qkv, bias, out, gate_up, down, factors)

@@ -106,12 +106,13 @@ class TrunkModel:
         return ReadPrompt(prompt, cache, waiting, cache.outdated_suffix)
 
     def read_separately(self, prompt: Prompt, *, part: int) -> Job[ReadPrompt]:
-        """Read the prompt of a next edit after the soft prompt, if there is one.
+        """Read the prompt of a next edit with the edit adapter, or after the soft prompt, if there is one of them.
 
         It has a buffer of its own, so that it replaces no completion's prompt.
         """
-        cache = self._separate = self._separate or PromptCache(self.backend)
-        if self.soft_prompt is not None:
+        adapts = self.backend.adapts
+        cache = self._separate = self._separate or PromptCache(self.backend, adapted=adapts)
+        if self.soft_prompt is not None and not adapts:
             prompt = replace(prompt, head=self.soft_prompt.tokens)
             if cache.head != prompt.head:
                 cache.begin_with(self.soft_prompt)

@@ -191,19 +191,13 @@ def _layout(config: TrunkConfig) -> Layout:
     """Return the types and shapes of all arrays."""
     int8, float16, float32 = np.dtype(np.int8), np.dtype(np.float16), np.dtype(np.float32)
     found: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = {"norm": (float32, (config.dim,))}
-    qkv = config.query_size + 2 * config.kv_size
-    shapes = {
-        "qkv": (qkv, config.dim),
-        "out": (config.dim, config.query_size),
-        "gate_up": (2 * config.hidden, config.dim),
-        "down": (config.dim, config.hidden),
-    }
+    shapes = config.joined_shapes
     matrices = {f"layers.{layer}.{name}": shape for layer in range(config.layers) for name, shape in shapes.items()}
     matrices |= dict.fromkeys(("embedding", "head")[: 2 - config.tied], (config.vocabulary, config.dim))
     for name, (rows, columns) in matrices.items():
         found[f"{name}.codes"], found[f"{name}.scales"] = (int8, (rows, columns)), (float16, (rows, 1))
     for layer in range(config.layers):
         prefix = f"layers.{layer}."
-        found[f"{prefix}bias"] = (float32, (qkv,))
+        found[f"{prefix}bias"] = (float32, shapes["qkv"][:1])
         found |= {f"{prefix}{norm}_norm": (float32, (config.dim,)) for norm in ("attention", "mlp")}
     return found

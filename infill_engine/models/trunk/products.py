@@ -36,6 +36,11 @@ class Products:
     multiply: Callable[[Node, Codes, Scales], Node]  # rows in that layout, a matrix [N, K], its scales -> [T, N] in it
     leave: Callable[[Node, int], Node]  # [T, N] in that layout, N -> [T, N]
 
+    def of_rows(self, x: Node, codes: Codes, scales: Scales) -> Node:
+        """Return rows [T, N] for rows x [T, K]."""
+        n, k = codes.shape
+        return self.leave(self.multiply(self.enter(x, k), codes, scales), n)
+
 
 def choose_products() -> Products:
     """Return BY_PLUGIN, or IN_GRAPH where the plugin would multiply floats. Raises RuntimeError if it cannot multiply.

@@ -23,13 +23,16 @@ HURRIED_ROWS = 32  # rows that a request may have time to read itself
 
 
 class PromptCache:
-    """One buffer. `held` is the prompt in it, or the part of it that has been read."""
+    """One buffer. `held` is the prompt in it, or the part of it that has been read.
 
-    def __init__(self, backend: Backend) -> None:
+    If `adapted`, all passes have the terms of the edit adapter.
+    """
+
+    def __init__(self, backend: Backend, *, adapted: bool = False) -> None:
         self.held = NOTHING
         self.head: tuple[int, ...] = ()  # the whole head of the prompt; `held` has the part that was read
         self.outdated_suffix = False
-        self._backend = backend
+        self._backend, self._adapted = backend, adapted
         self._buffer = backend.new_buffer()
         self._suffix_saw: tuple[int, ...] = ()  # the prefix before the suffix when it was read
         self._suffix_at = 0  # the position of the suffix marker to which its keys are rotated
@@ -96,7 +99,7 @@ class PromptCache:
 
     def run(self, rows: Rows, first: int, blocks: Blocks = NO_BLOCKS) -> Likely:
         """Run one pass over rows and the blocks after them. Returns the predictions from row `first` on."""
-        return self._backend.run(self._buffer, rows, first, blocks)
+        return self._backend.run(self._buffer, replace(rows, adapted=self._adapted), first, blocks)
 
     def _advance_to(self, prompt: Prompt) -> None:
         """If `prompt` only adds the beginning of a text that has been read, make that part of the held prompt."""

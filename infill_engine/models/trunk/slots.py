@@ -12,7 +12,7 @@ left of the head.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ _EVERY = np.arange(SLOTS)
 class Rows:
     """Tokens of one pass: ids, positions and slots [T] each, and which slots each row sees [T, SLOTS].
 
-    No row sees a slot before `first`.
+    No row sees a slot before `first`. If `adapted`, the pass adds the terms of the edit adapter.
     """
 
     ids: Sequence[int]
@@ -41,13 +41,15 @@ class Rows:
     slots: Sequence[int]
     seen: Bools
     first: int = SUFFIX
+    adapted: bool = False
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def part(self, numbers: slice) -> "Rows":
         """Return some of the rows."""
-        return Rows(self.ids[numbers], self.positions[numbers], self.slots[numbers], self.seen[numbers], self.first)
+        ids, positions, slots = self.ids[numbers], self.positions[numbers], self.slots[numbers]
+        return replace(self, ids=ids, positions=positions, slots=slots, seen=self.seen[numbers])
 
     @property
     def used(self) -> slice:

@@ -20,6 +20,7 @@ from infill_engine.models.tokenizer import mask_name
 from infill_engine.models.trunk.adapter import ADAPTER, Adapter
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.denoiser import Denoiser
+from infill_engine.models.trunk.edit_adapter import EditAdapter
 from infill_engine.models.trunk.files.gguf_tokenizer import tokenizer_of
 from infill_engine.models.trunk.files.safetensors_folder import config_of, open_safetensors
 from infill_engine.models.trunk.files.weights import TrunkWeights
@@ -58,9 +59,22 @@ class Source(Protocol):
         """Return the weights of mask rows, if the model has any."""
         ...
 
+    def edit_adapter(self) -> EditAdapter | None:
+        """Return the adapter for next edits, if the model has one."""
+        ...
+
     def soft_prompt(self) -> SoftPrompt | None:
         """Return the soft prompt for next edits, if the model has one."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a backend is made from: a model's weights, and what was trained beside them."""
+
+    source: Source
+    denoiser: Denoiser | None = None
+    edit_adapter: EditAdapter | None = None
 
 
 def source_of(path: Path, trained: Path) -> Source | None:
@@ -112,6 +126,10 @@ class ShardsSource:
         """See `Source`."""
         return Denoiser.load(self.trained, self.config, self.made_from())
 
+    def edit_adapter(self) -> EditAdapter | None:
+        """See `Source`."""
+        return EditAdapter.load(self.trained, self.config, self.made_from())
+
     def soft_prompt(self) -> SoftPrompt | None:
         """See `Source`."""
         return SoftPrompt.load(self.trained, self.config, self.made_from())
@@ -143,6 +161,9 @@ class GgufSource:
     def denoiser(self) -> None:
         """See `Source`."""
 
+    def edit_adapter(self) -> None:
+        """See `Source`."""
+
     def soft_prompt(self) -> None:
         """See `Source`."""
 
@@ -168,6 +189,9 @@ class SafetensorsSource:
         return MergedWeights(open_safetensors(self._folder, self.config))
 
     def denoiser(self) -> None:
+        """See `Source`."""
+
+    def edit_adapter(self) -> None:
         """See `Source`."""
 
     def soft_prompt(self) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -11,36 +12,32 @@ from infill_engine.models.runtime.precision import dtype_of
 from infill_engine.models.trunk.backends.interface import Backend
 from infill_engine.models.trunk.backends.torch_backend import TorchBackend
 from infill_engine.models.trunk.backends.torch_blocks import TorchBlocks
-from infill_engine.models.trunk.backends.torch_products import FloatProducts
-from infill_engine.models.trunk.denoiser import Denoiser
+from infill_engine.models.trunk.backends.torch_products import FloatProducts, Product
+from infill_engine.models.trunk.edit_adapter import EditAdapter
 from infill_engine.models.trunk.merged import Floats, MergedWeights
 from infill_engine.models.trunk.network import Layer, Network
+from infill_engine.models.trunk.sources import Parts
 from infill_engine.settings import ModelSettings
 
 Report = Callable[[str, float], None]  # the current task, and the share of it that is done
 
 
 @torch.inference_mode()
-def load_backend(
-    merged: MergedWeights,
-    denoiser: Denoiser | None,
-    device: str,
-    settings: ModelSettings,
-    report: Report,
-    note: str = "",
-) -> Backend:
+def load_backend(parts: Parts, device: str, settings: ModelSettings, report: Report, note: str = "") -> Backend:
     """Return a model in a floating-point type; `note` is added to its profile.
 
     Raises ModelDamagedError, or InputError for an unknown precision.
     """
-    dtype = dtype_of(settings, device)
+    dtype, merged = dtype_of(settings, device), parts.source.open()
+    make = FloatProducts(device, dtype)
     network, blocks = build_network(merged, device, dtype, report), None
-    if denoiser is not None:
+    adapted = None if parts.edit_adapter is None else with_terms(network, parts.edit_adapter, make)
+    if parts.denoiser is not None:
         head = merged.weights.embedding() if merged.config.tied else merged.weights.head()
-        blocks = TorchBlocks.of(denoiser, network, head, FloatProducts(device, dtype).of_rows)
+        blocks = TorchBlocks.of(parts.denoiser, network, head, make.of_rows)
     threads = torch.get_num_threads()
     profile = f"{str(dtype).removeprefix('torch.')}, {threads} thread" + "s" * (threads > 1)
-    return TorchBackend(network, device, dtype, f"{profile}; {note}" if note else profile, blocks)
+    return TorchBackend(network, device, dtype, f"{profile}; {note}" if note else profile, blocks, adapted)
 
 
 def build_network(
@@ -80,3 +77,22 @@ def build_network(
         return (kept[ids].float() * steps[ids, None]).to(dtype)
 
     return Network(config, layers, tensor(weights.read_vector("norm")), embed, head)
+
+
+def with_terms(network: Network, edit_adapter: EditAdapter, make: FloatProducts) -> Network:
+    """Return a network of the same matrices with low-rank terms beside them."""
+
+    def plus(number: int, name: str, product: Product) -> Product:
+        return make.plus(product, edit_adapter.term(number, name))
+
+    layers = [
+        replace(
+            layer,
+            qkv=plus(number, "qkv", layer.qkv),
+            out=plus(number, "out", layer.out),
+            gate_up=plus(number, "gate_up", layer.gate_up),
+            down=plus(number, "down", layer.down),
+        )
+        for number, layer in enumerate(network.layers)
+    ]
+    return replace(network, layers=layers)

@@ -15,12 +15,10 @@ from infill_engine.models.runtime.devices import MLX, free_memory, on_apple_sili
 from infill_engine.models.runtime.extras import TORCH, has_torch, installing
 from infill_engine.models.trunk.backends.interface import Backend
 from infill_engine.models.trunk.config import TrunkConfig
-from infill_engine.models.trunk.denoiser import Denoiser
 from infill_engine.models.trunk.model import CACHES, TrunkModel
 from infill_engine.models.trunk.prepared import Prepared, delete, load_prepared
 from infill_engine.models.trunk.slots import SLOTS
-from infill_engine.models.trunk.smoothing import Smoothing
-from infill_engine.models.trunk.sources import Source
+from infill_engine.models.trunk.sources import Parts, Source
 from infill_engine.settings import AUTO, ModelSettings
 
 if TYPE_CHECKING:
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
 
 Report = Callable[[str, float], None]  # the current task, and the share of it that is done
 INT8 = "int8"
+WORSE_EDITS = "The model proposes worse next edits"
 UNKNOWN_PROCESSOR = "OpenVINO does not know this processor"
 T = TypeVar("T")
 LIBRARIES = 150_000_000  # bytes of the process without a model
@@ -44,21 +43,24 @@ def load_trunk(source: Source, device: str, settings: ModelSettings, report: Rep
     if source.name != TRUNK:  # the default model is small, and one moment's free memory would decide for the day
         require_memory(source, device, settings)
     denoiser, note = _unless_damaged(source.denoiser, "The model writes from left to right")
+    edit_adapter, other_note = _unless_damaged(source.edit_adapter, WORSE_EDITS)
+    parts = Parts(source, denoiser, edit_adapter)
     products, why_not = find_openvino() if in_int8 else (None, "")
     # Hashing, compiling and computing do not hold the interpreter's lock, so they run beside Python code.
     with ThreadPoolExecutor(2) as beside:
-        kept = beside.submit(_kept_backend, source, denoiser, products) if products is not None else None
+        kept = beside.submit(_kept_backend, parts, products) if products is not None else None
         vocabulary = source.vocabulary()  # first: preparing the weights may take a while
         beside.submit(vocabulary.build_tables)
-        soft_prompt, other_note = _unless_damaged(source.soft_prompt, "The model proposes worse next edits")
+        soft_prompt, third_note = _unless_damaged(source.soft_prompt, WORSE_EDITS)
+        notes = [note, other_note, third_note]
         backend = kept.result() if kept is not None else None
         if backend is None and in_int8:
-            backend, why = _new_backend(source, denoiser, products, why_not, report)
-            other_note = f"{why} {other_note}".strip()
+            backend, why = _new_backend(parts, products, why_not, report)
+            notes.append(why)
     if in_int8 and on_apple_silicon() and not find_spec("mlx"):
-        other_note = f"{other_note} This computer's GPU is faster: run {installing(MLX)}.".strip()
-    backend = backend or _float_backend(source, denoiser, device, settings, report)
-    return TrunkModel(backend, vocabulary, f"{note} {other_note}".strip(), soft_prompt)
+        notes.append(f"This computer's GPU is faster: run {installing(MLX)}.")
+    backend = backend or _float_backend(parts, device, settings, report)
+    return TrunkModel(backend, vocabulary, " ".join(filter(None, notes)), soft_prompt)
 
 
 def _unless_damaged(load: Callable[[], T | None], otherwise: str) -> tuple[T | None, str]:
@@ -102,7 +104,7 @@ def find_openvino() -> tuple["Products | None", str]:
         return None, UNKNOWN_PROCESSOR
 
 
-def _kept_backend(source: Source, denoiser: Denoiser | None, products: "Products") -> Backend | None:
+def _kept_backend(parts: Parts, products: "Products") -> Backend | None:
     """Return OpenVINO's backend with the graph that an earlier start has kept.
 
     None if there is none; one that is damaged is deleted.
@@ -110,31 +112,29 @@ def _kept_backend(source: Source, denoiser: Denoiser | None, products: "Products
     from infill_engine.models.trunk.backends.openvino_backend import OpenVinoBackend
     from infill_engine.models.trunk.graph_files import find_graph, is_intact
 
-    folder = find_graph(source, denoiser, products, prepared_folder())
+    folder = find_graph(parts, products, prepared_folder())
     if folder is None:
         return None
     with ThreadPoolExecutor(1) as beside, suppress(RuntimeError):  # what OpenVINO raises
         intact = beside.submit(is_intact, folder)
-        backend = OpenVinoBackend(source.config, folder, _threads(), denoiser)
+        backend = OpenVinoBackend(parts, folder, _threads())
         if intact.result():
             return backend
     _try_to_delete(folder)
     return None
 
 
-def _new_backend(
-    source: Source, denoiser: Denoiser | None, products: "Products | None", why_not: str, report: Report
-) -> tuple[Backend, str]:
+def _new_backend(parts: Parts, products: "Products | None", why_not: str, report: Report) -> tuple[Backend, str]:
     """Return a backend in int8, or in floats where OpenVINO cannot be used, and what the user should know.
 
     `why_not` says why there are no `products`. Raises ModelError where neither can be used, or ModelTooLargeError if
     floats do not fit.
     """
     if products is not None:
-        prepared = load_prepared(source, prepared_folder(), report)
+        prepared = load_prepared(parts.source, prepared_folder(), report)
         report("compiling the model", 0.9)
         try:
-            return _compiled(prepared, source, denoiser, products), prepared.note
+            return _compiled(prepared, parts, products), prepared.note
         except RuntimeError:  # what OpenVINO raises
             why_not = UNKNOWN_PROCESSOR
     if not has_torch():
@@ -143,21 +143,24 @@ def _new_backend(
             f"{installing(TORCH)}."
         )
     floats = ModelSettings(dtype="fp32")
-    if source.name != TRUNK:
-        require_memory(source, "cpu", floats)
-    return _float_backend(source, denoiser, "cpu", floats, report, why_not), ""
+    if parts.source.name != TRUNK:
+        require_memory(parts.source, "cpu", floats)
+    return _float_backend(parts, "cpu", floats, report, why_not), ""
 
 
-def _compiled(prepared: Prepared, source: Source, denoiser: Denoiser | None, products: "Products") -> Backend:
+def _compiled(prepared: Prepared, parts: Parts, products: "Products") -> Backend:
     """Return OpenVINO's backend, and keep its graph. Raises RuntimeError."""
     from infill_engine.models.trunk.backends.openvino_backend import OpenVinoBackend
     from infill_engine.models.trunk.graph import build_graph
     from infill_engine.models.trunk.graph_files import finish_graph, write_graph
+    from infill_engine.models.trunk.graph_heads import GraphWeights
 
-    graph, backend = build_graph(prepared.config, prepared.arrays, products, denoiser), None
-    folder = None if prepared.note else write_graph(graph, source, denoiser, products, prepared_folder())
+    terms = parts.edit_adapter.in_floats() if parts.edit_adapter is not None else None
+    weights = GraphWeights(prepared.config, prepared.arrays, products, parts.denoiser, terms)
+    graph, backend = build_graph(weights), None
+    folder = None if prepared.note else write_graph(graph, parts, products, prepared_folder())
     try:
-        backend = OpenVinoBackend(prepared.config, folder or graph, _threads(), denoiser)
+        backend = OpenVinoBackend(parts, folder or graph, _threads())
     finally:
         if folder is not None and backend is not None:
             finish_graph(folder)
@@ -175,9 +178,7 @@ def _try_to_delete(folder: Path) -> None:
         delete(folder)
 
 
-def _float_backend(
-    source: Source, denoiser: Denoiser | None, device: str, settings: ModelSettings, report: Report, note: str = ""
-) -> Backend:
+def _float_backend(parts: Parts, device: str, settings: ModelSettings, report: Report, note: str = "") -> Backend:
     """Return a backend that computes in a floating-point type; `note` is added to its profile.
 
     Raises InputError if that needs torch.
@@ -185,11 +186,12 @@ def _float_backend(
     if device == MLX:
         from infill_engine.models.trunk.backends.mlx_backend import MlxBackend
 
-        return MlxBackend(replace(source.open(), smoothing=Smoothing()), settings.float_type(), denoiser)
+        merged = replace(parts.source.open(), smooths=False)
+        return MlxBackend(merged, settings.float_type(), parts.denoiser, parts.edit_adapter)
     if not has_torch():
         raise InputError(
             f"the precision `{settings.dtype}` on a CPU needs torch: run {installing(TORCH)}, or use `{AUTO}`"
         )
     from infill_engine.models.trunk.torch_loading import load_backend
 
-    return load_backend(source.open(), denoiser, device, settings, report, note)
+    return load_backend(parts, device, settings, report, note)

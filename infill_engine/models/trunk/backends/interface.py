@@ -50,11 +50,16 @@ class Backend(Protocol):
         """The weights of mask rows, if this backend has them."""
         ...
 
+    @property
+    def adapts(self) -> bool:
+        """Whether it has an edit adapter."""
+        ...
+
     def run(self, buffer: Any, rows: Rows, first: int, blocks: Blocks = NO_BLOCKS) -> Likely:
         """Run one pass over rows, and over the mask rows of the blocks after them.
 
         Writes the rows' keys and values to their slots, and keeps nothing of mask rows. Returns the predictions from
-        row `first` on.
+        row `first` on. Adapted rows have no blocks.
         """
         ...
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from infill_engine.models.runtime.devices import MLX, on_apple_silicon
 from infill_engine.models.trunk.backends.interface import LIKELIEST, Likely
 from infill_engine.models.trunk.denoiser import Denoised, Denoiser, Floats, Ints
+from infill_engine.models.trunk.edit_adapter import EditAdapter
 from infill_engine.models.trunk.forms import Form
 from infill_engine.models.trunk.merged import MergedLayer, MergedWeights
 from infill_engine.models.trunk.slots import NO_BLOCKS, SLOTS, Blocks, Rows
@@ -44,8 +45,14 @@ class MlxBackend:
     device = MLX
     forms: tuple[Form, ...] = ()  # see `Backend`
 
-    def __init__(self, merged: MergedWeights, dtype: str = "", denoiser: Denoiser | None = None) -> None:
-        """Load the weights in the floating-point type with this name; "" takes the fastest one.
+    def __init__(
+        self,
+        merged: MergedWeights,
+        dtype: str = "",
+        denoiser: Denoiser | None = None,
+        edit_adapter: EditAdapter | None = None,
+    ) -> None:
+        """Load weights without smoothing, in the floating-point type with this name; "" takes the fastest one.
 
         On Apple Silicon that is float16: this model does not overflow in it, and some of the processors have no
         bfloat16.
@@ -53,7 +60,13 @@ class MlxBackend:
         weights, self.config, self.denoiser = merged.weights, merged.config, denoiser
         self.dtype = getattr(mx, dtype or ("float16" if on_apple_silicon() else "float32"))
         self.profile = "float32" if self.dtype == mx.float32 else f"{BITS} bits"
-        self._layers = [self._layer(merged.layer(number)) for number in range(self.config.layers)]
+        self.adapts = edit_adapter is not None
+        self._layers, self._adapted = list[MlxLayer](), list[MlxLayer]()
+        for number in range(self.config.layers):
+            read = merged.layer(number)
+            self._layers.append(self._layer(read))
+            if edit_adapter is not None:
+                self._adapted.append(self._with_terms(self._layers[-1], edit_adapter, number, read))
         self._norm = self._array(weights.read_vector("norm"))
         codes, scales = weights.embedding()
         self._codes, self._scales = mx.array(codes), mx.array(scales)
@@ -81,7 +94,7 @@ class MlxBackend:
             return self._attention(queries, kept_keys[:, used], kept_values[:, used], mask)
 
         turn = self._rotations(mx.array(list(rows.positions)))
-        for number, layer in enumerate(self._layers):
+        for number, layer in enumerate(self._adapted if rows.adapted else self._layers):
             if self.denoiser is not None and number == self.denoiser.first_layer:
                 entered = x
             x = self._forward(number, layer, x, turn, see)
@@ -173,6 +186,21 @@ class MlxBackend:
             self._product(read.out, None),
             self._product(read.gate_up, None),
             self._product(read.down, None),
+        )
+
+    def _with_terms(self, layer: MlxLayer, adapter: EditAdapter, number: int, read: MergedLayer) -> MlxLayer:
+        """Return a layer with low-rank terms beside its matrices."""
+
+        def plus(name: str, product: Product) -> Product:
+            down, up = map(self._array, adapter.unsmoothed_term(number, name, read.factors))
+            return lambda x: product(x) + (x @ down.T) @ up.T
+
+        return replace(
+            layer,
+            qkv=plus("qkv", layer.qkv),
+            out=plus("out", layer.out),
+            gate_up=plus("gate_up", layer.gate_up),
+            down=plus("down", layer.down),
         )
 
     def _read_denoiser(self, denoiser: Denoiser, codes: NDArray[np.int8], scales: Floats) -> None:

@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 from infill_engine.models.runtime.allocator import release_mapped
 from infill_engine.models.trunk.backends.interface import LIKELIEST, Likely
 from infill_engine.models.trunk.config import TrunkConfig
-from infill_engine.models.trunk.denoiser import Denoised, Denoiser, Floats, Ints
-from infill_engine.models.trunk.forms import Form, form_for, forms_of
-from infill_engine.models.trunk.graph import BLOCK, BLOCKS, LIKELIEST_OF_BLOCKS, OPERATIONS, UNSEEN, WEIGHTS
+from infill_engine.models.trunk.denoiser import Denoised, Floats, Ints
+from infill_engine.models.trunk.forms import Branch, Form, branches_of, form_for, forms_of
+from infill_engine.models.trunk.graph import OPERATIONS, UNSEEN, WEIGHTS
+from infill_engine.models.trunk.graph_branch import BLOCKS
+from infill_engine.models.trunk.graph_heads import BLOCK, LIKELIEST_OF_BLOCKS
 from infill_engine.models.trunk.products import rounding_options
 from infill_engine.models.trunk.slots import NO_BLOCKS, SLOTS, TEXTS, Blocks, Rows
 from infill_engine.models.trunk.soft_prompt import SoftPrompt
+from infill_engine.models.trunk.sources import Parts
 
 KERNELS = 96  # of each kind that OpenVINO keeps, for sizes of passes; more take hundreds of MB and save no time
 KEYS_STEP = 256  # a pass pads its keys to a multiple of this
@@ -33,19 +36,23 @@ class OpenVinoBackend:
     device = "cpu"
 
     def __init__(
-        self, config: TrunkConfig, graph: ov.Model | Path, threads: int, denoiser: Denoiser | None = None
+        self,
+        parts: Parts,
+        graph: ov.Model | Path,
+        threads: int,
     ) -> None:
-        """Compile a graph with this denoiser, or one that is kept in a folder.
+        """Compile the graph of these parts, or one that is kept in a folder.
 
         Raises RuntimeError if this processor cannot run it.
         """
-        self.config, self.denoiser = config, denoiser
+        self.config, self.denoiser, self.adapts = parts.source.config, parts.denoiser, parts.edit_adapter is not None
         self.profile = f"int8, {threads} thread" + "s" * (threads > 1)
-        compiled = _compile(graph, config.dim, threads)
-        self._staged = _Staged(config)
+        compiled = _compile(graph, self.config.dim, threads)
+        self._staged = _Staged(self.config)
         self._request = compiled.create_infer_request()
-        self.forms = forms_of(denoises=denoiser is not None)
-        self._outputs = _by_form(compiled, len(self.forms))
+        denoises = self.denoiser is not None
+        self.forms, self._branches = forms_of(denoises=denoises), branches_of(denoises=denoises, adapts=self.adapts)
+        self._outputs = _by_branch(compiled, len(self._branches))
         self.run(self.new_buffer(), _ONE_ROW, 0)  # packs the matrices
         if isinstance(graph, Path):
             release_mapped(graph / WEIGHTS)  # the embedding stays mapped
@@ -62,7 +69,8 @@ class OpenVinoBackend:
         """See `Backend`. More rows than the largest form has are read in several passes."""
         most = max(form.rows for form in self.forms)
         if len(rows) <= most:
-            return self._run(buffer, rows, first, blocks)
+            branch = Branch(form_for(self.forms, len(rows), len(blocks)), rows.adapted)
+            return self._run(buffer, rows, first, blocks, branch)
         assert not blocks
         before = self.run(buffer, rows.part(slice(most)), min(first, most - 1))
         after = self.run(buffer, rows.part(slice(most, None)), max(first - most, 0))
@@ -70,10 +78,9 @@ class OpenVinoBackend:
             return after
         return Likely(np.concatenate([before.logprobs, after.logprobs]), np.concatenate([before.tokens, after.tokens]))
 
-    def _run(self, buffer: Buffer, rows: Rows, first: int, blocks: Blocks) -> Likely:
-        """Run one pass of a form."""
-        form = form_for(self.forms, len(rows), len(blocks))
-        number = self.forms.index(form)
+    def _run(self, buffer: Buffer, rows: Rows, first: int, blocks: Blocks, branch: Branch) -> Likely:
+        """Run one pass of a branch."""
+        form, number = branch.form, self._branches.index(branch)
         slots, every = np.array(rows.slots), sum(form)
         kept = self._kept(rows, slots)
         behind = np.array(rows.positions)[blocks.behind] + 1 + blocks.slots
@@ -208,9 +215,9 @@ class _Staged:
             self._slots[changed[self._slots]] = -1
 
 
-def _by_form(compiled: ov.CompiledModel, forms: int) -> list[dict[str, int]]:
-    """Return the places of each form's outputs by name."""
-    found: list[dict[str, int]] = [{} for _ in range(forms)]
+def _by_branch(compiled: ov.CompiledModel, branches: int) -> list[dict[str, int]]:
+    """Return the places of each branch's outputs by name."""
+    found: list[dict[str, int]] = [{} for _ in range(branches)]
     for place, output in enumerate(compiled.outputs):
         name, _, number = output.node.friendly_name.rpartition(".")
         found[int(number)][name] = place

@@ -35,6 +35,7 @@ class TorchBackend:
     dtype: torch.dtype = torch.float32
     profile: str = ""
     blocks: TorchBlocks | None = None
+    adapted: Network | None = None  # the same network with the terms of the edit adapter
 
     @property
     def config(self) -> TrunkConfig:
@@ -45,6 +46,11 @@ class TorchBackend:
     def denoiser(self) -> Denoiser | None:
         """See `Backend`."""
         return None if self.blocks is None else self.blocks.denoiser
+
+    @property
+    def adapts(self) -> bool:
+        """See `Backend`."""
+        return self.adapted is not None
 
     @property
     def forms(self) -> tuple[Form, ...]:
@@ -59,6 +65,8 @@ class TorchBackend:
     @torch.inference_mode()
     def run(self, buffer: Buffer, rows: Rows, first: int, blocks: Blocks = NO_BLOCKS) -> Likely:
         """See `Backend`."""
+        network = self.adapted if rows.adapted else self.network
+        assert network is not None
         slots, used = torch.tensor(rows.slots, device=self.device), rows.used
         mask = self._mask(rows.seen[:, used])
 
@@ -68,14 +76,14 @@ class TorchBackend:
             kept[1].index_copy_(1, slots, values)
             return attention(queries, kept[0, :, used], kept[1, :, used], mask)
 
-        x = self.network.embed(torch.tensor(rows.ids, device=self.device))
+        x = network.embed(torch.tensor(rows.ids, device=self.device))
         positions, denoised = torch.tensor(list(rows.positions), device=self.device), None
-        joins = self.blocks.denoiser.first_layer if self.blocks is not None else len(self.network.layers)
-        entered = forward(self.network, x, positions, attend, slice(joins))
-        states = forward(self.network, entered, positions, attend, slice(joins, None))
+        joins = self.blocks.denoiser.first_layer if self.blocks is not None else len(network.layers)
+        entered = forward(network, x, positions, attend, slice(joins))
+        states = forward(network, entered, positions, attend, slice(joins, None))
         if self.blocks is not None and blocks:
             denoised = self.blocks.denoise(entered, buffer, used, rows, blocks)
-        logprobs = torch.log_softmax(self.network.logits(normed(self.network, states[first:])).float(), -1)
+        logprobs = torch.log_softmax(network.logits(normed(network, states[first:])).float(), -1)
         likeliest = logprobs.topk(LIKELIEST).indices
         return Likely(logprobs.numpy(force=True), likeliest.numpy(force=True), denoised)
 

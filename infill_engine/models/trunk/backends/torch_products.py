@@ -10,6 +10,8 @@ import torch.nn.functional as F  # noqa: N812
 from numpy.typing import NDArray
 from torch import Tensor
 
+from infill_engine.models.trunk.edit_adapter import Term
+
 Product = Callable[[Tensor], Tensor]  # [T, in] -> [T, out], with the bias if there is one
 Codes = NDArray[np.int8]  # [out, in]
 Scales = NDArray[np.float32]  # one for each row [out]
@@ -26,6 +28,11 @@ class FloatProducts:
         """Return a product with a matrix [out, in] and a bias [out]."""
         weight = matrix.to(self.device, self.dtype)
         return partial(F.linear, weight=weight, bias=None if bias is None else bias.to(self.device, self.dtype))
+
+    def plus(self, product: Product, term: Term) -> Product:
+        """Return a product with a low-rank term added."""
+        down, up = (self.of(torch.from_numpy(np.array(side, np.float32))) for side in term)
+        return lambda x: product(x) + up(down(x))
 
     def of_rows(self, codes: Codes, scales: Scales, bias: Tensor | None = None) -> Product:
         """Return a product with a matrix whose rows are `codes * scale`."""

@@ -16,14 +16,15 @@ from infill_engine.models.trunk.backends.openvino_backend import OpenVinoBackend
 from infill_engine.models.trunk.backends.torch_backend import TorchBackend
 from infill_engine.models.trunk.files.convert import convert
 from infill_engine.models.trunk.files.weights import TrunkWeights
-from infill_engine.models.trunk.graph import BLOCK, build_graph
+from infill_engine.models.trunk.graph import build_graph
+from infill_engine.models.trunk.graph_heads import BLOCK, GraphWeights
 from infill_engine.models.trunk.merged import MergedWeights
-from infill_engine.models.trunk.prepared import Prepared, load_prepared
+from infill_engine.models.trunk.prepared import load_prepared
 from infill_engine.models.trunk.products import BY_PLUGIN, IN_GRAPH, Products
 from infill_engine.models.trunk.prompt import Prompt
 from infill_engine.models.trunk.slots import MIDDLE, PREFIX, SUFFIX, TEXTS, Rows, joined, prompt_rows, text_rows
 from infill_engine.models.trunk.smoothing import Smoothing
-from infill_engine.models.trunk.sources import ShardsSource
+from infill_engine.models.trunk.sources import Parts, ShardsSource
 
 PROMPT = Prompt((50, 7, 3, 9, 22), (50, 11, 4), (50, 30, 31), (50, 17, 2))
 TEXT = [5, 8, 13]
@@ -57,16 +58,17 @@ def floats(weights: TrunkWeights, adapter: Adapter) -> TorchBackend:
     return TorchBackend(torch_loading.build_network(MergedWeights(weights, adapter, Smoothing.load(weights.folder))))
 
 
-def prepared(weights: TrunkWeights, adapter: Adapter) -> Prepared:
+def source_with(weights: TrunkWeights, adapter: Adapter) -> ShardsSource:
     trained = weights.folder.with_name("trained")
     trained.mkdir(exist_ok=True)
     adapter.save(trained)
-    return load_prepared(ShardsSource(weights.folder, trained), weights.folder.with_name("cache"), silent)
+    return ShardsSource(weights.folder, trained)
 
 
 def openvino(weights: TrunkWeights, adapter: Adapter, products: Products = BY_PLUGIN) -> OpenVinoBackend:
-    read = prepared(weights, adapter)
-    return OpenVinoBackend(read.config, build_graph(read.config, read.arrays, products), 2)
+    source = source_with(weights, adapter)
+    read = load_prepared(source, weights.folder.with_name("cache"), silent)
+    return OpenVinoBackend(Parts(source), build_graph(GraphWeights(read.config, read.arrays, products)), 2)
 
 
 INT8 = [pytest.param(partial(openvino, products=products), id=products.name) for products in (BY_PLUGIN, IN_GRAPH)]

@@ -20,10 +20,11 @@ from infill_engine.models.trunk.denoiser import DENOISER, Denoised, Denoiser
 from infill_engine.models.trunk.files.convert import convert
 from infill_engine.models.trunk.files.shards import map_shard, write_shard
 from infill_engine.models.trunk.graph import build_graph
+from infill_engine.models.trunk.graph_heads import GraphWeights
 from infill_engine.models.trunk.prepared import load_prepared
 from infill_engine.models.trunk.products import BY_PLUGIN, IN_GRAPH
 from infill_engine.models.trunk.slots import NO_BLOCKS, SLOTS, Blocks, Rows
-from infill_engine.models.trunk.sources import ShardsSource
+from infill_engine.models.trunk.sources import Parts, ShardsSource
 from infill_engine.models.trunk.trunk_loading import load_trunk
 from infill_engine.settings import ModelSettings
 from train.denoiser.blocks import block_states
@@ -72,8 +73,8 @@ def floats(source, denoiser):
 
 def openvino(source, denoiser, products=BY_PLUGIN):
     prepared = load_prepared(source, source.trained.with_name("cache"), silent)
-    graph = build_graph(prepared.config, prepared.arrays, products, denoiser)
-    return OpenVinoBackend(prepared.config, graph, 2, denoiser)
+    graph = build_graph(GraphWeights(prepared.config, prepared.arrays, products, denoiser))
+    return OpenVinoBackend(Parts(source, denoiser), graph, 2)
 
 
 def openvino_in_graph(source, denoiser):

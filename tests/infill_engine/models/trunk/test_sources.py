@@ -29,11 +29,12 @@ from infill_engine.models.trunk.backends.openvino_backend import OpenVinoBackend
 from infill_engine.models.trunk.backends.torch_backend import TorchBackend
 from infill_engine.models.trunk.files.gguf_file import MATRICES
 from infill_engine.models.trunk.graph import build_graph
+from infill_engine.models.trunk.graph_heads import GraphWeights
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.prepared import kept_files, load_prepared
 from infill_engine.models.trunk.products import choose_products
 from infill_engine.models.trunk.slots import MIDDLE, Rows
-from infill_engine.models.trunk.sources import Source, source_of
+from infill_engine.models.trunk.sources import Parts, Source, source_of
 from infill_engine.models.trunk.torch_loading import build_network
 
 IDS = [3, 100, 41, 5, 92, 6]
@@ -123,7 +124,7 @@ def test_what_the_transformers_library_computes(tmp_path: Path, form: str, kind:
     exact = logprobs(TorchBackend(build_network(source.open())))
     prepared = load_prepared(source, tmp_path / "cache", silent)
     rounded = logprobs(
-        OpenVinoBackend(source.config, build_graph(source.config, prepared.arrays, choose_products()), 1)
+        OpenVinoBackend(Parts(source), build_graph(GraphWeights(source.config, prepared.arrays, choose_products())), 1)
     )
     assert np.abs(exact - expected).max() < (0.1 if kind == "bfloat16" else 0.02)
     assert np.abs(rounded - expected).mean() < 0.1

@@ -15,7 +15,7 @@ from infill_engine.models.trunk.backends.openvino_backend import OpenVinoBackend
 from infill_engine.models.trunk.backends.torch_backend import TorchBackend
 from infill_engine.models.trunk.files.convert import convert
 from infill_engine.models.trunk.prepared import GRAPH
-from infill_engine.models.trunk.sources import ShardsSource
+from infill_engine.models.trunk.sources import Parts, ShardsSource
 from infill_engine.settings import ModelSettings
 
 
@@ -39,7 +39,7 @@ def without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def load(source: ShardsSource) -> tuple[Backend, str]:
-    return module._new_backend(source, None, *module.find_openvino(), silent)
+    return module._new_backend(Parts(source), *module.find_openvino(), silent)
 
 
 def test_openvino_computes(source: ShardsSource) -> None:
@@ -75,4 +75,4 @@ def test_without_torch_and_openvino_nothing_computes(source: ShardsSource, monke
 @pytest.mark.usefixtures("without_torch")
 def test_other_precisions_need_torch(source: ShardsSource) -> None:
     with pytest.raises(InputError, match=r"precision `bf16` on a CPU needs torch.*infill-ls\[torch\]"):
-        module._float_backend(source, None, "cpu", ModelSettings(dtype="bf16"), silent)
+        module._float_backend(Parts(source), "cpu", ModelSettings(dtype="bf16"), silent)

@@ -22,7 +22,7 @@ class PatchingBackend:
     A patch begins after the last title. `rows` has the number of rows of every pass.
     """
 
-    device, profile, denoiser, forms = "cpu", "", None, ()
+    device, profile, denoiser, forms, adapts = "cpu", "", None, (), False
 
     def __init__(self, vocabulary: TrunkVocabulary, patches: Sequence[str]) -> None:
         self.vocabulary, self.patches = vocabulary, patches
