@@ -6,7 +6,7 @@ Offsets are in characters (Unicode code points).
 from dataclasses import dataclass
 from enum import StrEnum
 
-from infill_engine.types import Reason, Surroundings
+from infill_engine.types import Eagerness, Reason, Surroundings
 
 
 class Kind(StrEnum):
@@ -145,7 +145,8 @@ class NextEditRequest:
 
     `rows` [first, last) of the text were edited last. `history` has the last edits of all documents, the newest last,
     and `diagnostics` the errors in the text. `cursor` is the offset where the user types, None if nobody does. `path`
-    is relative to the document's project, and `project_text` names its `ProjectText`; either may be "".
+    is relative to the document's project, and `project_text` names its `ProjectText`; either may be "". `show_from` is
+    the confidence from which completions appear unasked, or a level of eagerness; see `edits_from`.
     """
 
     text: str
@@ -156,6 +157,7 @@ class NextEditRequest:
     cursor: int | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
     project_text: str = ""
+    show_from: float | Eagerness = Eagerness.BALANCED
 
 
 @dataclass(frozen=True, slots=True)

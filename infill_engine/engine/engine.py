@@ -18,7 +18,7 @@ from infill_engine.budget.deadline import Deadline, now, since
 from infill_engine.budget.work import Observer
 from infill_engine.context.drafts.find_drafts import find_drafts
 from infill_engine.context.hole import hole_at
-from infill_engine.edits.by_model import proposals_of, regions
+from infill_engine.edits.by_model import edits_from, proposals_of, regions
 from infill_engine.edits.types import NextEditRequest, NextEdits, Region
 from infill_engine.engine.answer_cache import AnswerCache
 from infill_engine.engine.loaded_model import LoadedModel
@@ -118,6 +118,7 @@ class Engine(LoadedModel):
         """Return the edits of the first region in which the model finds some, or the reason there are none."""
         if not self.proposer.can.rewrites:
             return NextEdits(reason=Reason.UNSUPPORTED)
+        show_from = edits_from(self.calibration.threshold(request.show_from))
         for region in regions(request):
             changes = self._changes.get(region)
             if changes is None:
@@ -126,7 +127,7 @@ class Engine(LoadedModel):
                     self._changes[region] = changes
             if deadline.cancelled():
                 return NextEdits(reason=Reason.CANCELLED)
-            found = proposals_of(request, region, likeliest(changes.found, region))
+            found = proposals_of(request, region, likeliest(changes.found, region), show_from)
             if found:
                 return NextEdits(found)
             if not deadline.remaining_ms() > 0:

@@ -161,6 +161,7 @@ def _by_model(session: Session, snapshot: Snapshot, errors: Sequence[ReportedErr
         None if late else complete,
         tuple(Diagnostic(error.line, error.message) for error in errors[:MOST_ERRORS]),
         session.requests.project_text(snapshot).name,
+        workspace.settings.show_from,
     )
 
 

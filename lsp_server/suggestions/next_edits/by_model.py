@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from infill_engine.edits.types import Diagnostic, Edit, Kind, NextEditRequest, NextEdits, Proposal, Span
 from infill_engine.text.languages import related
-from infill_engine.types import Answer
+from infill_engine.types import Answer, Eagerness
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.suggestions.answers import worth_showing
 from lsp_server.suggestions.next_edits.bursts import Burst, place_at
@@ -17,7 +17,8 @@ class ByModel:
 
     `wait_seconds` is how long a question waits for it. `on_late` is called if it finds something later. `complete` asks
     for completions at an offset, for a client that does not show them itself. `diagnostics` are the errors that other
-    servers report in the document, and `project_text` is the name of the project's text around it.
+    servers report in the document, and `project_text` is the name of the project's text around it. `show_from` is what
+    the settings say of completions.
     """
 
     ask: Callable[[NextEditRequest], Awaitable[NextEdits]]
@@ -26,6 +27,7 @@ class ByModel:
     complete: Callable[[Snapshot, int], Awaitable[Answer]] | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
     project_text: str = ""
+    show_from: float | Eagerness = Eagerness.BALANCED
 
     def request(
         self, snapshot: Snapshot, bursts: Sequence[Burst], cursor: int | None, path_of: Callable[[str], str]
@@ -57,6 +59,7 @@ class ByModel:
             cursor,
             self.diagnostics,
             self.project_text,
+            self.show_from,
         )
 
     async def at_cursor(self, snapshot: Snapshot, cursor: int | None) -> Sequence[Proposal]:

@@ -40,4 +40,4 @@ def proposed(text: str, language: str, new: str, history: Iterable[PastEdit]) ->
     request = NextEditRequest(text, (0, 0), language, "a", tuple(history))
     region = region_of(request, 0, len(text))
     change = ScoredChange(0.0, 0.0, 0.0, 1, 0.0, 0.0, 0, region.lines, tuple(new.split("\n")[:-1]))
-    return proposals_of(request, region, [(change, 0.9)])
+    return proposals_of(request, region, [(change, 0.9)], 0.3)

@@ -7,6 +7,7 @@ from infill_engine.edits.by_model import (
     AROUND,
     CONTEXT,
     MOST_HISTORY,
+    edits_from,
     past_edits,
     proposal_of,
     proposals_of,
@@ -174,7 +175,12 @@ def test_unsure_and_broken_changes_and_those_at_the_cursor_are_not_proposed():
     sure = change_of(region, "line12 = 12", "line12 = h(12)"), 0.9
     unsure = change_of(region, "line13 = 13", "line13 = h(13)"), 0.01
     broken = change_of(region, "line14 = 14", "line14 = h(14"), 0.9
-    found = proposals_of(asked, region, [sure, unsure, broken])
+    found = proposals_of(asked, region, [sure, unsure, broken], 0.3)
     assert [applied(TEXT, one.edits) for one in found] == [TEXT.replace("line12 = 12", "line12 = h(12)")]
     there = question(cursor=TEXT.index("line12 = 12") + 2)
-    assert proposals_of(there, region, [(change_of(region, "line12 = 12", "total = 12"), 0.9)]) == ()
+    assert proposals_of(there, region, [(change_of(region, "line12 = 12", "total = 12"), 0.9)], 0.3) == ()
+
+
+@pytest.mark.parametrize(("completions", "edits"), [(0.0, 0.0), (0.12, 0.149), (0.25, 0.3), (0.5, 0.5625), (1.0, 1.0)])
+def test_a_wrong_next_edit_costs_more_than_a_wrong_completion(completions, edits):
+    assert edits_from(completions) == pytest.approx(edits, abs=0.001)

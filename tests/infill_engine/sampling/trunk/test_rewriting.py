@@ -13,7 +13,6 @@ from patching_trunk import patching_model
 from infill_engine.budget.deadline import Deadline, FinishMargin
 from infill_engine.budget.work import Budget
 from infill_engine.context.retrieval import Snippet
-from infill_engine.edits import by_model
 from infill_engine.edits.types import Diagnostic, NextEditRequest, PastEdit, Region, applied
 from infill_engine.engine.engine import Engine
 from infill_engine.ranking.calibration import Calibration
@@ -244,21 +243,21 @@ def test_what_prompts_have_in_common_is_read_once(tmp_path):
     assert sum(rows) < first / 2
 
 
-def next_edits(engine, edit):
+def next_edits(engine, edit, show_from=0.0):
     text = "one\nself.width\nf(self.width)\n"
-    asked = NextEditRequest(text, (1, 2), "plaintext", "a.py", (edit,))
+    asked = NextEditRequest(text, (1, 2), "plaintext", "a.py", (edit,), show_from=show_from)
     found = engine.next_edits(asked, Deadline.after_ms(60_000))
     return [applied(text, one.edits) for one in found.proposals], found.reason
 
 
-def test_the_engine_answers_with_edits_and_never_takes_one_back(tmp_path, monkeypatch):
-    monkeypatch.setattr(by_model, "SHOW_FROM", 0.0)
+def test_the_engine_answers_with_edits_and_never_takes_one_back(tmp_path):
     patch = " one\n self.width\n-f(self.width)\n+f(self.height)\n"
     engine = Engine(TreeSampler(patching_model(tmp_path, patch)), "tiny", Calibration())
     assert next_edits(engine, EDIT) == ([], Reason.BLANK)
     edit = PastEdit("a.py", "one\n", "self.width\n")
     texts, reason = next_edits(engine, edit)
     assert (texts[0], reason) == ("one\nself.width\nf(self.height)\n", None)
+    assert next_edits(engine, edit, show_from=1.0) == ([], Reason.BLANK)
 
 
 def test_a_region_is_not_searched_twice(tmp_path):

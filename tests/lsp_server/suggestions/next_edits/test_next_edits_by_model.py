@@ -10,7 +10,7 @@ from desk import URI, Desk
 from infill_engine.budget.deadline import now
 from infill_engine.edits.by_model import proposals_of, regions
 from infill_engine.edits.types import Kind, NextEditRequest, NextEdits, NoEditReason, ScoredChange, applied
-from infill_engine.types import Answer, Candidate, Reason
+from infill_engine.types import Answer, Candidate, Eagerness, Reason
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.suggestions.next_edits.bursts import FORGOTTEN_SECONDS
 from lsp_server.suggestions.next_edits.by_model import ByModel
@@ -55,7 +55,7 @@ class Asked:
             if row is not None:
                 line = region.lines[row]
                 change = ScoredChange(0.0, 0.0, 0.0, 1, 0.0, 0.0, row, (line,), (line.replace(self.old, self.new),))
-                return NextEdits(proposals_of(request, region, [(change, self.confidence)]))
+                return NextEdits(proposals_of(request, region, [(change, self.confidence)], 0.3))
         return NextEdits(reason=Reason.BLANK)
 
     def tell(self) -> None:
@@ -92,6 +92,12 @@ async def test_the_model_is_asked_where_nothing_is_necessary() -> None:
         "    return os.stat(path).st_size\n",
         "    return check(path) or 0\n",
     )
+
+
+async def test_the_model_is_told_how_eager_the_user_wants_it() -> None:
+    desk, model = edited(), Asked()
+    await desk.edits.ask(desk.snapshot, None, 20, replace(model.by_model, show_from=Eagerness.QUIET))
+    assert [request.show_from for request in model.requests] == [Eagerness.QUIET]
 
 
 async def test_what_is_necessary_comes_without_the_model() -> None:
