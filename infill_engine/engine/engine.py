@@ -21,6 +21,7 @@ from infill_engine.context.hole import hole_at
 from infill_engine.edits.by_model import edits_from, proposals_of, regions
 from infill_engine.edits.types import NextEditRequest, NextEdits, Region
 from infill_engine.engine.answer_cache import AnswerCache
+from infill_engine.engine.draft_answers import calibration_of_retrieval
 from infill_engine.engine.loaded_model import LoadedModel
 from infill_engine.errors import InputError
 from infill_engine.ranking.alternatives import alternatives
@@ -28,7 +29,7 @@ from infill_engine.ranking.calibration import Calibration
 from infill_engine.ranking.rank import rank
 from infill_engine.ranking.rewrites import likeliest
 from infill_engine.ranking.syntax_check import prepare
-from infill_engine.sampling.proposals import Proposals, first_hole, in_all_holes
+from infill_engine.sampling.proposals import Proposals, first_hole, in_all_holes, is_unscored
 from infill_engine.sampling.proposer import Changes, Proposer
 from infill_engine.settings import EngineSettings
 from infill_engine.types import (
@@ -190,7 +191,9 @@ class Engine(LoadedModel):
             drafts = find_drafts(*sides, sides, hole, request.language)
 
         def ranked(proposals: list[Proposal]) -> tuple[Candidate, ...]:
-            candidates, self.removed = rank(proposals, request, hole, self.calibration)
+            # As while the model is being loaded: its own calibration knows texts that it had time to read.
+            calibration = calibration_of_retrieval() if all(map(is_unscored, proposals)) else self.calibration
+            candidates, self.removed = rank(proposals, request, hole, calibration)
             return candidates
 
         found = self._propose(request, hole, drafts, ONE_HOLE, deadline, observer)

@@ -33,6 +33,11 @@ def unscored_drafts(drafts: Sequence[Draft]) -> list[Proposal] | None:
     return [unscored(draft) for draft in drafts] or None
 
 
+def is_unscored(proposal: Proposal) -> bool:
+    """Return whether a proposal is a retrieved draft that no model has scored."""
+    return proposal.draft is not None and proposal == unscored(proposal.draft)
+
+
 def first_hole(request: AlternativesRequest) -> AlternativesRequest | None:
     """Return a request for the first hole alone; None if several texts have to be found. The others keep their text."""
     holes = request.holes

@@ -10,6 +10,7 @@ from engines import exact_engine, never_read, returning, soon
 
 from infill_engine import Deadline, Draft, Engine, InfillRequest, Reason, Source, load_engine
 from infill_engine.budget.work import Costs, Job
+from infill_engine.engine.draft_answers import answer_from_drafts
 from infill_engine.errors import InputError
 from infill_engine.models.base import ProposedLength
 from infill_engine.ranking.calibration import BUILT_IN
@@ -106,6 +107,17 @@ def test_an_answer_that_time_cut_short_is_not_kept(model_folder: Path, monkeypat
     assert (whole.incomplete_context, whole.cached) == (False, False)
     assert whole.candidates[0].steps > 0
     assert engine.answer(request, soon()).cached
+
+
+def test_texts_that_no_model_had_time_to_read_are_as_sure_as_while_it_loads(
+    model_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = exact_engine(model_folder)
+    request = InfillRequest(
+        "with open(path) as file:\n    return json.load(", "\n", drafts=(Draft("file)", copied=40),)
+    )
+    monkeypatch.setattr(engine.proposer.model, "encode", never_read)
+    assert engine.answer(request, soon()).candidates == answer_from_drafts(request).candidates != ()
 
 
 def test_an_answer_without_a_single_step_is_not_kept(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
