@@ -49,7 +49,7 @@ class Bench:
     @property
     def warmed(self) -> list[str]:
         """The windows the worker was to read, with the cursor in them."""
-        return [item.request.prefix + CURSOR + item.request.suffix for item in self.sent if isinstance(item, Prefetch)]
+        return [item.around.prefix + CURSOR + item.around.suffix for item in self.sent if isinstance(item, Prefetch)]
 
     def _send(self, message: object) -> bool:
         self.sent.append(message)

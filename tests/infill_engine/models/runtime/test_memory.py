@@ -72,7 +72,9 @@ def test_nothing_is_held_on_to_when_memory_is_given_back(ahead: bool, monkeypatc
             return super().encode(*arguments)
 
     alive = []
-    monkeypatch.setattr("infill_engine.engine.engine.give_back", lambda _device: alive.append(held[0]() is not None))
+    monkeypatch.setattr(
+        "infill_engine.engine.loaded_model.give_back", lambda _device: alive.append(held[0]() is not None)
+    )
     engine = engine_of(Holding(9, 99, ON_CPU), "large")
     if ahead:
         engine.prefetch(InfillRequest("x = ", "\n"), Deadline.after_ms(60_000))

@@ -40,12 +40,12 @@ def test_text_outside_the_announced_ranges_is_untouched(data: st.DataObject) -> 
     assert found.found or found.refusal
     for target in found.found:
         request = build_rewrite(snapshot, target.spans, 4, repeats=target.repeats)
-        assert request.replaced == tuple(text_between(snapshot.lines, *span) for span in target.spans)
-        assert all(request.replaced)
-        middle = request.middle(request.replaced)
+        assert request.holes.replaced == tuple(text_between(snapshot.lines, *span) for span in target.spans)
+        assert all(request.holes.replaced)
+        middle = request.holes.middle(request.holes.replaced)
         assert text_between(snapshot.lines, target.spans[0][0], target.spans[-1][1]) == middle
         fills = tuple(data.draw(st.sampled_from(SAID)) for _ in target.spans)
-        candidate = Candidate(request.middle(fills), 0.5, fills=fills if len(fills) > 1 else ())
+        candidate = Candidate(request.holes.middle(fills), 0.5, fills=fills if len(fills) > 1 else ())
         for offer in valid_offers(snapshot, target, Answer((candidate,))):
             changed = applied(snapshot, offer.edits)
             assert changed.replace("\r\n", "\n") == expected(snapshot.lines, target.spans, fills)
