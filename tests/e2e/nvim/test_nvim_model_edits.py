@@ -34,12 +34,13 @@ app.listen(3000);
 """
 MINUTE = 60_000  # milliseconds: these tests do not depend on the speed of the machine
 QUIET = 3.0  # seconds
+SETTINGS = {"settings": {"explicitBudgetMs": MINUTE, "showThreshold": 0.25}}  # balanced, of the default model
 
 
 @pytest.fixture(scope="module")
 def nvim(neovim: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
     """One editor for all tests, because its engine prepares the weights first."""
-    with editor(tmp_path_factory.mktemp("nvim"), {"settings": {"explicitBudgetMs": MINUTE}}) as started:
+    with editor(tmp_path_factory.mktemp("nvim"), SETTINGS) as started:
         started.open("│", "first.py")
         started.ready()
         started.fresh()

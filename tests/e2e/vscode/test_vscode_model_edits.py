@@ -40,7 +40,7 @@ app.listen(3000);
 @pytest.fixture
 def trained(code: Workbench) -> Iterator[Workbench]:
     """The workbench with the default model, from the repository's own weights."""
-    code.configure(model=str(WEIGHTS), explicitBudgetMs=MINUTE, showThreshold=1)  # no ghost text where Tab is pressed
+    code.configure(model=str(WEIGHTS), explicitBudgetMs=MINUTE)
     code.wait_for_model("trunk")
     yield code
     code.close()
