@@ -69,7 +69,7 @@ class Rewriting(ToyEngine):
                 if edit in written and old in text and (told or edit != WRONG):
                     time.sleep(SECONDS if edit == CHECK_SLOWLY else 0)
                     change = replacing(old, new, text[: text.index(old)].count("\n"))
-                    if found := proposals_of(request, region, [(change, 0.72)]):
+                    if found := proposals_of(request, region, [(change, 0.72)], 0.3):
                         return NextEdits(found)
         return NextEdits(reason=Reason.BLANK)
 
