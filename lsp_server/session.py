@@ -37,6 +37,7 @@ class Session:
     next_edits: NextEdits = field(init=False)
     reporter: StatusReporter = field(init=False)
     engine: EngineClient = field(init=False)
+    suggestions: SuggestionTracker = field(init=False)
     requests: RequestBuilder = field(init=False)
     prefetch: Prefetcher = field(init=False)
     completions: Completions = field(init=False)
@@ -48,7 +49,8 @@ class Session:
         self.next_edits = NextEdits(lambda uri: path_in_project(uri, self.workspace.roots))
         counters = UsageCounters(self.reporter.warn_once)
         self.engine = EngineClient(self._on_status, self._on_error, command, shared=True)
-        self.requests = RequestBuilder(self.workspace, self.engine, SuggestionTracker(counters.count))
+        self.suggestions = SuggestionTracker(counters.count)
+        self.requests = RequestBuilder(self.workspace, self.engine, self.suggestions)
         self.prefetch = Prefetcher(self.requests, self.background)
         self.completions = Completions(self.requests, self.prefetch, self.reporter, counters)
         self.late_answers = LateAnswers(self.requests, self.protocol)
@@ -63,7 +65,7 @@ class Session:
     async def end(self) -> None:
         """Stop all computations and save the counts. Safe to call twice."""
         self.prefetch.cancel()
-        self.requests.suggestions.left_all()
+        self.suggestions.left_all()
         self.next_edits.end()
         if self.downloading is not None:
             self.downloading[1].cancel()

@@ -86,7 +86,7 @@ def replay_through(engine: Engine, replay: Replay, budget_ms: float, candidates:
     for key in replay.keystrokes:
         began = perf_counter()
         start = (key.row, key.column)
-        snapshot = documents.change(URI, Change(key.text, start, (key.row, key.column + key.removed)))
+        snapshot = documents.change(URI, Change(key.text, start, (key.row, key.column + key.removed))).after
         changed = perf_counter()
         request = build_request(snapshot, key.cursor, settings)
         built = perf_counter()

@@ -95,7 +95,7 @@ def windows_of(replay: Replay) -> list[Window]:
     found = []
     for key in replay.keystrokes:
         end = (key.row, key.column + key.removed)
-        snapshot = documents.change(URI, Change(key.text, (key.row, key.column), end))
+        snapshot = documents.change(URI, Change(key.text, (key.row, key.column), end)).after
         request = build_context(snapshot, key.cursor)
         found.append((request.prefix, request.suffix))
     return found

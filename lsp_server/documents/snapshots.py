@@ -63,13 +63,36 @@ class Snapshot:
     client_version: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A change, and the document before and after it."""
+
+    before: Snapshot
+    change: Change
+    after: Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentChange:
+    """What one notification does to a document: its steps in order, and the document after the last one.
+
+    `arrived` is when the notification arrived, in seconds of `deadline.now`. Only `after` knows the client's version,
+    and the edit that the steps are together.
+    """
+
+    steps: tuple[Step, ...]
+    after: Snapshot
+    arrived: float
+
+
 @dataclass(slots=True)
 class _Open:
     snapshot: Snapshot
     fingerprint: int
     settled: deque[int]  # fingerprints of the versions that `Documents.settle` returned, the newest last
     opened: int = 1  # open count; a client may open a document twice
-    net: list[tuple[str, str]] = field(default_factory=list)  # what the changes since then removed and inserted
+    steps: list[Step] = field(default_factory=list)  # since then
+    net: list[tuple[str, str]] = field(default_factory=list)  # what each of them removed and inserted
 
 
 class Documents:
@@ -112,22 +135,24 @@ class Documents:
                 del self._open[uri]
         return uri not in self._open
 
-    def change(self, uri: str, change: Change, client_version: int = 0) -> Snapshot:
+    def change(self, uri: str, change: Change, client_version: int = 0, arrived: float = 0.0) -> DocumentChange:
         """Apply the only change of a notification to an open document."""
         self.apply(uri, change)
-        return self.settle(uri, client_version)
+        return self.settle(uri, client_version, arrived)
 
     def apply(self, uri: str, change: Change) -> Snapshot:
         """Apply one of the changes of a notification to an open document. Call `settle` after the last one."""
         held = self._open[uri]
-        applied = _apply(held.snapshot, change, next(self._versions))
+        before = held.snapshot
+        applied = _apply(before, change, next(self._versions))
         held.fingerprint = (held.fingerprint + applied.fingerprint) & _FINGERPRINT_MASK
         held.snapshot = applied.snapshot
+        held.steps.append(Step(before, change, applied.snapshot))
         held.net.append(applied.net)
         return held.snapshot
 
-    def settle(self, uri: str, client_version: int = 0) -> Snapshot:
-        """Return the document after the changes of one notification, with the edit that they are together."""
+    def settle(self, uri: str, client_version: int = 0, arrived: float = 0.0) -> DocumentChange:
+        """Return what the changes of one notification do, after the last of them was applied."""
         held = self._open[uri]
         row, column = held.snapshot.cursor
         if held.net and held.net[-1][1] in _PAIRS:  # auto-closed by the editor; the cursor is inside
@@ -136,8 +161,10 @@ class Documents:
             held.snapshot, last_edit=_classify(held), cursor=(row, column), client_version=client_version
         )
         held.settled.append(held.fingerprint)
+        steps = tuple(held.steps)
+        held.steps.clear()
         held.net.clear()
-        return held.snapshot
+        return DocumentChange(steps, held.snapshot, arrived)
 
 
 def change_to(old: Snapshot, text: str) -> Change:

@@ -14,7 +14,7 @@ def accepted(session: Session, *arguments: object) -> None:
     """A shown candidate was accepted."""
     part = read_argument(arguments, AnswerPart)
     if part is not None:
-        session.requests.suggestions.accepted(part.uri, part.version, part.index)
+        session.suggestions.accepted(part.uri, part.version, part.index)
 
 
 def dismissed(session: Session, *arguments: object) -> None:
@@ -22,4 +22,4 @@ def dismissed(session: Session, *arguments: object) -> None:
     part = read_argument(arguments, AnswerPart)
     snapshot = None if part is None else session.workspace.documents.get(part.uri)
     if snapshot is not None:
-        session.requests.suggestions.dismissed(snapshot)
+        session.suggestions.dismissed(snapshot)

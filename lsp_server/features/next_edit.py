@@ -121,7 +121,7 @@ async def _found(
 
 def _without_deleted(session: Session, found: Found) -> Found:
     """Return the proposals that do not bring back what the user has just deleted."""
-    snapshot, deletions = found.snapshot, session.requests.suggestions.deletions
+    snapshot, deletions = found.snapshot, session.suggestions.deletions
     if snapshot is None:
         return found
     lines = snapshot.lines

@@ -1,4 +1,10 @@
-"""textDocument/didOpen, didChange, didClose: track the documents and start computing before a request arrives."""
+"""textDocument/didOpen, didChange, didClose: what an edit means to whom, each told once and in this order.
+
+engine         what was asked about the text before is withdrawn
+suggestions    whether the edit accepts what was shown; what it deletes
+next edits     the log of edits; what was proposed is adjusted to them
+prefetch       computes for the new text before a request arrives
+"""
 
 from collections.abc import Sequence
 
@@ -31,8 +37,8 @@ def opened(session: Session, document: types.TextDocumentItem) -> Snapshot:
     """Store a document, whether it is a file's or a notebook cell's."""
     language = recognise(str(document.language_id), document.uri, document.text).language
     snapshot = session.workspace.documents.open(document.uri, language, document.text, document.version)
-    session.engine.withdraw(document.uri)
-    session.next_edits.opened(document.uri)
+    session.engine.withdraw(snapshot.uri)
+    session.next_edits.opened(snapshot.uri)
     return snapshot
 
 
@@ -44,27 +50,23 @@ def changed(
 ) -> None:
     """Apply changes that `arrived` at this time (seconds of `deadline.now`) to a document."""
     documents, uri = session.workspace.documents, document.uri
-    before = documents.get(uri)
-    if before is None:
+    snapshot = documents.get(uri)
+    if snapshot is None:
         return
     for event in events:
-        change = _change(before, event, session.client.can.encoding)
-        after = documents.apply(uri, change)
-        session.requests.suggestions.deletions.edited(before, change)
-        session.next_edits.edited(before, change, after, arrived)
-        before = after
-    snapshot = documents.settle(uri, document.version)
+        snapshot = documents.apply(uri, _change(snapshot, event, session.client.can.encoding))
+    change = documents.settle(uri, document.version, arrived)
     session.engine.withdraw(uri)
-    session.requests.suggestions.changed(snapshot)
-    session.next_edits.changed(snapshot)
-    session.prefetch.edited(snapshot, arrived)
+    session.suggestions.changed(change)
+    session.next_edits.changed(change)
+    session.prefetch.changed(change)
 
 
 def closed(session: Session, uri: str) -> None:
     """Close a document once, and forget it unless it is open in another window."""
     if session.workspace.documents.close(uri):
         session.engine.forget(uri)
-        session.requests.suggestions.left(uri)
+        session.suggestions.left(uri)
         session.next_edits.closed(uri)
         session.workspace.project.forget(uri)
         session.workspace.indents.pop(uri, None)

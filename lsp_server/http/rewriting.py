@@ -58,10 +58,7 @@ def retold(question: Question, uri: str, language: str) -> Retold:
     def make(name: str, text: str) -> None:
         before = documents.get(name)
         assert before is not None
-        change = change_to(before, text)
-        after = documents.change(name, change)
-        tracker.edited(before, change, after, next(times))
-        tracker.changed(after)
+        tracker.changed(documents.change(name, change_to(before, text), arrived=next(times)))
 
     text, made = _unmade(question)
     documents.open(uri, language, text)

@@ -17,7 +17,7 @@ from enum import StrEnum
 
 from infill_engine.text.lines import with_plain_ends
 from infill_engine.text.sequences import common_prefix
-from lsp_server.documents.snapshots import Snapshot, one_key_types
+from lsp_server.documents.snapshots import DocumentChange, Snapshot, one_key_types
 from lsp_server.protocol.positions import Place
 from lsp_server.suggestions.deletions import Deletions
 from lsp_server.suggestions.dismissals import Dismissals, Offer, context_of, offered
@@ -129,8 +129,11 @@ class SuggestionTracker:
         typed = suggestion.inserted
         return next((text[len(typed) :] for text in suggestion.texts if text.startswith(typed) and text != typed), "")
 
-    def changed(self, snapshot: Snapshot) -> None:
-        """The document has changed to this snapshot."""
+    def changed(self, change: DocumentChange) -> None:
+        """The document has changed."""
+        for step in change.steps:
+            self.deletions.edited(step)
+        snapshot = change.after
         suggestion = self._suggestions.get(snapshot.uri)
         if suggestion is None or suggestion.outcome is not None:
             return

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from infill_engine.serving.duty_cycle import on_battery
 from infill_engine.serving.protocol import State
 from lsp_server.background import BackgroundTasks
-from lsp_server.documents.snapshots import EditKind, Snapshot
+from lsp_server.documents.snapshots import DocumentChange, EditKind, Snapshot
 from lsp_server.protocol.positions import Place
 from lsp_server.suggestions.request_builder import RequestBuilder
 
@@ -25,18 +25,19 @@ class Prefetcher:
     _cursor: tuple[int, Place] = (0, (0, 0))  # version of the snapshot in which the cursor last rested, and the place
     _timer: asyncio.TimerHandle | None = None
 
-    def edited(self, snapshot: Snapshot, arrived: float) -> None:
-        """Prepare for the place of an edit that `arrived` at this time, unless another edit follows.
+    def changed(self, change: DocumentChange) -> None:
+        """Prepare for the place of an edit, unless another edit follows.
 
         Nothing is suggested unasked after a deletion or an undo, but the user is likely to type there next. On battery,
         nothing is computed before the client asks.
         """
         self.cancel()
+        snapshot = change.after
         later = asyncio.get_running_loop().call_later
         if snapshot.last_edit is not EditKind.INSERTION:
             self._timer = later(PAUSE_SECONDS, self._prefetch_newest, snapshot)
         elif self._may_speculate(snapshot):
-            due = arrived + self.requests.workspace.settings.budget_ms / 1000
+            due = change.arrived + self.requests.workspace.settings.budget_ms / 1000
             self._timer = later(BURST_SECONDS, self._speculate, snapshot, due)
 
     def requested(self, snapshot: Snapshot) -> None:

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 
 from infill_engine.edits.changes import between, compose, followed_by, hunk_texts, trimmed
 from infill_engine.edits.types import Change, EditedText, NoEditReason
-from lsp_server.documents.snapshots import Change as DocumentChange
-from lsp_server.documents.snapshots import Snapshot, text_between
+from lsp_server.documents.snapshots import Snapshot, Step, text_between
 from lsp_server.protocol.positions import Place, replace_surrogates
 
 PASTE_CHARS, PASTE_LINES = 200, 8  # inserted or removed at once, or within BULK_SECONDS
@@ -85,12 +84,13 @@ class Bursts:
         """All bursts that are remembered, oldest first."""
         return self._held
 
-    def edited(self, before: Snapshot, edit: Edited, after: Snapshot, at: float, *, announced: bool = False) -> bool:
+    def edited(self, step: Step, edit: Edited, at: float, *, announced: bool = False) -> bool:
         """Record a change of the document. Return whether it continues the newest burst.
 
-        Characters that were already there must be trimmed off `edit`. `announced` edits come from a proposal; they are
-        grouped together regardless of place.
+        `edit` is the step as `edited_by` returns it. `announced` edits come from a proposal; they are grouped together
+        regardless of place.
         """
+        before, after = step.before, step.after
         grown = len(after.lines) - len(before.lines)
         gone = edit.rows - grown  # line breaks removed
         if not announced and self._is_bulk(edit, gone, at):
@@ -157,8 +157,9 @@ class Bursts:
         return sum(one[1] for one in self._recent) > PASTE_CHARS or sum(one[2] for one in self._recent) > PASTE_LINES
 
 
-def edited_by(before: Snapshot, change: DocumentChange) -> Edited:
-    """Convert a change to an `Edited` without the characters that were already there."""
+def edited_by(step: Step) -> Edited:
+    """Return what a change does, without the characters that were already there."""
+    before, change = step.before, step.change
     start, end = sorted((change.start, change.end))
     row, first = start[0], offset(before.lines, start)
     old = text_between(before.lines, start, end)

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from infill_engine.budget.deadline import now
 from infill_engine.edits.types import Consequences, Diagnostic, EditedText, NoEditReason, Proposal
-from lsp_server.documents.snapshots import Change, EditKind, Snapshot
+from lsp_server.documents.snapshots import DocumentChange, EditKind, Snapshot, Step
 from lsp_server.suggestions.next_edits.bursts import FORGOTTEN_SECONDS, Burst, Bursts, edited_by
 from lsp_server.suggestions.next_edits.by_model import ByModel
 from lsp_server.suggestions.next_edits.shown import Held, Shown
@@ -60,24 +60,13 @@ class NextEdits:
     _closed: dict[str, Bursts] = field(default_factory=dict)
     _executor: ThreadPoolExecutor | None = None
 
-    def edited(self, before: Snapshot, change: Change, after: Snapshot, at: float) -> None:
-        """Record one change of a document."""
-        held = self._of(before.uri)
-        edit = edited_by(before, change)
-        if not edit.new and edit.start == edit.end:
-            return
-        announced = held.shown.edited(edit)
-        goes_on = held.bursts.edited(before, edit, after, at, announced=announced)
-        if goes_on or held.bursts.reason is NoEditReason.BULK:
-            held.shown.clear()  # the proposals were based on less than this edit
-        held.fresh |= not announced
-        self._outdate(held)
-
-    def changed(self, snapshot: Snapshot) -> None:
-        """All changes of one notification have been applied."""
-        held = self._of(snapshot.uri)
+    def changed(self, change: DocumentChange) -> None:
+        """Record what one notification changes in a document."""
+        held = self._of(change.after.uri)
         self._overtake(held)
-        if snapshot.last_edit is EditKind.UNDO:
+        for step in change.steps:
+            self._record(held, step, change.arrived)
+        if change.after.last_edit is EditKind.UNDO:
             held.bursts.undone()
             held.shown.clear()
             self._outdate(held)
@@ -148,6 +137,17 @@ class NextEdits:
             self._outdate(held)
         if self._executor is not None:
             self._executor.shutdown(wait=False, cancel_futures=True)
+
+    def _record(self, held: _Document, step: Step, at: float) -> None:
+        edit = edited_by(step)
+        if not edit.new and edit.start == edit.end:
+            return
+        announced = held.shown.edited(edit)
+        goes_on = held.bursts.edited(step, edit, at, announced=announced)
+        if goes_on or held.bursts.reason is NoEditReason.BULK:
+            held.shown.clear()  # the proposals were based on less than this edit
+        held.fresh |= not announced
+        self._outdate(held)
 
     @staticmethod
     def _is_at_newest(held: _Document, row: int) -> bool:

@@ -75,7 +75,7 @@ def test_edits_give_the_reference_text(text: str, todo: list, encoding: str) -> 
         a, b = sorted((reference_offset(text, first, encoding), reference_offset(text, second, encoding)))
         text = text[:a] + inserted + text[b:]
         change = Change(inserted, to_place(lines, first, encoding), to_place(lines, second, encoding))
-        snapshot = documents.change(URI, change)
+        snapshot = documents.change(URI, change).after
         assert text_of(snapshot) == text
         assert snapshot.lines == reference_split(text)
         assert snapshot.size == len(text)
@@ -89,7 +89,7 @@ def test_edits_give_the_reference_text(text: str, todo: list, encoding: str) -> 
 @given(ODD, ODD)
 def test_whole_text_replaced(before: str, after: str) -> None:
     documents = opened(before)
-    snapshot = documents.change(URI, change_to(documents.get(URI), after))
+    snapshot = documents.change(URI, change_to(documents.get(URI), after)).after
     assert snapshot.lines == reference_split(after)
     assert snapshot.size == len(after)
 
@@ -133,7 +133,7 @@ def check_kinds(text: str, steps: list[tuple[str, EditKind]]) -> None:
     """Each step is the whole next text; the change is what differs."""
     documents = opened(text)
     for after, kind in steps:
-        snapshot = documents.change(URI, change_to(documents.get(URI), after))
+        snapshot = documents.change(URI, change_to(documents.get(URI), after)).after
         assert (after, snapshot.last_edit) == (after, kind)
 
 
@@ -175,14 +175,14 @@ CURSORS = [
 
 @pytest.mark.parametrize(("text", "change", "place"), [case[1:] for case in CURSORS], ids=[case[0] for case in CURSORS])
 def test_cursor_after_a_change(text: str, change: Change, place: tuple[int, int]) -> None:
-    assert opened(text).change(URI, change).cursor == place
+    assert opened(text).change(URI, change).after.cursor == place
 
 
 def test_changes_of_one_notification_refer_to_each_other() -> None:
     documents = opened("a\n")
     for column, text in enumerate("bc", 1):
         documents.apply(URI, Change(text, (0, column), (0, column)))
-    snapshot = documents.settle(URI)
+    snapshot = documents.settle(URI).after
     assert text_of(snapshot) == "abc\n"
     assert snapshot.last_edit is EditKind.INSERTION
 
@@ -190,7 +190,7 @@ def test_changes_of_one_notification_refer_to_each_other() -> None:
 def test_a_snapshot_never_changes() -> None:
     documents = opened("a\n")
     before = documents.get(URI)
-    after = documents.change(URI, Change("b", (0, 1), (0, 1)))
+    after = documents.change(URI, Change("b", (0, 1), (0, 1))).after
     assert (text_of(before), text_of(after)) == ("a\n", "ab\n")
     assert after.version > before.version
 
@@ -223,7 +223,7 @@ def test_a_long_file_has_a_tree_of_what_is_around_the_cursor() -> None:
     documents = opened(numbered_functions(7000))
     for number in range(60):
         at = (10_000, 4 + number)
-        snapshot = documents.change(URI, Change("x", at, at))
+        snapshot = documents.change(URI, Change("x", at, at)).after
     excerpt, first = excerpt_around(snapshot, snapshot.cursor)
     assert "    xxxx" in excerpt
     assert 9_000 < first < 10_000
@@ -241,7 +241,7 @@ def test_an_excerpt_follows_edits_before_in_and_behind_it(data: st.DataObject) -
         row = data.draw(st.integers(600, 1500))
         start = (row, min(data.draw(st.integers(0, 5)), len(lines[row]) - 1))
         end = (row + data.draw(st.integers(0, 400)), 0)
-        snapshot = documents.change(URI, Change(data.draw(text), start, max(start, end)))
+        snapshot = documents.change(URI, Change(data.draw(text), start, max(start, end))).after
         if data.draw(st.booleans()):
             excerpt_around(snapshot, (data.draw(st.integers(0, len(snapshot.lines) - 1)), 0))
 

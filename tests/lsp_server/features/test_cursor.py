@@ -134,8 +134,8 @@ async def test_nothing_is_read_ahead_on_battery(
     bench.rest(0, 0)
     assert len(bench.warmed) == read
     bench.sent.clear()
-    bench.session.workspace.documents.change(URI, Change("d", (0, 0), (0, 0)))
-    bench.session.prefetch.edited(bench.session.workspace.documents.get(URI), now())
+    change = bench.session.workspace.documents.change(URI, Change("d", (0, 0), (0, 0)), arrived=now())
+    bench.session.prefetch.changed(change)
     await asyncio.sleep(5 * BURST_SECONDS)
     assert len([item for item in bench.sent if isinstance(item, Infill)]) == read
 

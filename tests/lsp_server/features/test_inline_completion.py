@@ -88,7 +88,7 @@ async def test_a_request_is_built_again_only_if_something_has_changed() -> None:
     assert session.requests.completion(snapshot, (0, 4)) is speculated
     assert session.requests.completion(snapshot, (0, 3)).prefix == "x ="
     assert session.requests.completion(snapshot, (0, 4), least=9).candidates == 9
-    changed = session.workspace.documents.change(URI, Change("y", (0, 0), (0, 1)), 2)
+    changed = session.workspace.documents.change(URI, Change("y", (0, 0), (0, 1)), 2).after
     assert session.requests.completion(changed, (0, 4)).prefix == "y = "
     session.workspace.documents.open("file:///w/b.py", "python", "y = helper(1)\n")
     assert [draft.text for draft in session.requests.completion(changed, (0, 4)).drafts] == ["helper(1)"]

@@ -52,10 +52,7 @@ class Document:
 
     def edit(self, start: int, end: int, new: str) -> None:
         change = Change(new, place_of(self.text[:start]), place_of(self.text[:end]))
-        before = self.documents.get(URI)
-        assert before is not None
-        self.suggestions.deletions.edited(before, change)
-        self.documents.change(URI, change)
+        self.suggestions.changed(self.documents.change(URI, change))
         self.text = self.text[:start] + new + self.text[end:]
 
     def erase(self, start: int, end: int, *, forwards: bool = False) -> None:

@@ -48,15 +48,14 @@ class Following:
         (row, column), self.version = self.place(), self.version + 1
         change = Change(text, (row, column), (row, column + replacing))
         self.left, self.right = self.left + text, self.right[replacing:]
-        snapshot = self.documents.change(URI, change, self.version)
-        self.suggestions.changed(snapshot)
+        self.suggestions.changed(self.documents.change(URI, change, self.version))
 
     def erase(self, characters: int) -> None:
         row, column = self.place()
         self.version += 1
         self.left = self.left[:-characters]
-        snapshot = self.documents.change(URI, Change("", (row, column - characters), (row, column)), self.version)
-        self.suggestions.changed(snapshot)
+        change = Change("", (row, column - characters), (row, column))
+        self.suggestions.changed(self.documents.change(URI, change, self.version))
 
     def told(self) -> dict[str, int]:
         return {name: number for name, number in self.counts.items() if number and name != "shown"}
@@ -117,8 +116,7 @@ def test_what_edits_tell(edits: list[str | int], expected: dict[str, int], marke
 def test_a_document_that_is_replaced_as_a_whole() -> None:
     following = Following("a = 1\nx = │)\n")
     change = change_to(following.documents.get(URI), "a = 1\nx = alpha(1))\n")
-    snapshot = following.documents.change(URI, change, 2)
-    following.suggestions.changed(snapshot)
+    following.suggestions.changed(following.documents.change(URI, change, 2))
     assert following.told() == {"accepted": 1, SAVED: 8}
 
 

@@ -59,8 +59,8 @@ class Desk:
             before = self.documents.get(uri)
             assert before is not None
             change = Change(new, place_at(before.lines, start), place_at(before.lines, end))
-            self.edits.edited(before, change, self.documents.apply(uri, change), self.seconds)
-        self.edits.changed(self.documents.settle(uri))
+            self.documents.apply(uri, change)
+        self.edits.changed(self.documents.settle(uri, arrived=self.seconds))
 
     def replace(self, old: str, new: str, count: int = 1) -> None:
         """Replace the first `old`, at most `count` characters at a time."""

@@ -254,10 +254,8 @@ async def test_a_newer_question_overtakes_the_older() -> None:
 
 def test_a_whole_new_text_is_the_lines_that_differ() -> None:
     desk = Desk()
-    before = desk.snapshot
-    change = change_to(before, PROGRAM.replace("width, height)", "breadth, height)", 1))
-    after = desk.documents.change(URI, change)
-    desk.edits.edited(before, change, after, 1.0)
+    change = change_to(desk.snapshot, PROGRAM.replace("width, height)", "breadth, height)", 1))
+    desk.edits.changed(desk.documents.change(URI, change, arrived=1.0))
     assert labels(desk.ask()) == ["rename 1 more use"]
 
 
