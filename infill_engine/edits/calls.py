@@ -11,7 +11,7 @@ from infill_engine.edits.occurrence import Occurrence, Role, defines
 from infill_engine.edits.parameters import decorators_of, parameter_list_of
 from infill_engine.edits.scopes import Names
 from infill_engine.edits.source import Source, enclosing
-from infill_engine.text.languages.record import Syntax
+from infill_engine.text.languages.node_types import Syntax
 
 _FUNCTIONS = ("function", "member", "method", "routine")
 

@@ -46,6 +46,7 @@ from infill_engine.text.languages.registry import language
 SHOW_FROM = 0.5  # the minimum confidence of a proposal
 MOST_PROPOSALS = 4
 TO_FILL_IN = (Kind.SIGNATURE, Kind.FIELD)  # kinds with values that the user may have to write
+REPEATED = (Kind.SIMILAR_LINE, Kind.ALIKE)  # kinds that repeat the edit elsewhere
 MOST_CHANGES = 12  # at different places; more is a bulk change
 MOST_CHARS = 600  # lines inserted or removed by the user; more is a block of text
 MOST_LINES = 12
@@ -106,6 +107,8 @@ def find_consequences(
             return Consequences(reason=NoEditReason.CANCELLED)
         found += finder(parsed)
     whole = (start, end) == (0, len(edited.before))
+    if half_written:  # its other half would be missing elsewhere, too
+        found = [proposal for proposal in found if proposal.kind not in REPEATED]
     kept = _distinct(_checked(parsed, _clean(found, after.text, cursor)))
     if not whole:
         outside = edited.after[:start], edited.after[end + growth :]

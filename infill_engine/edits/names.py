@@ -16,9 +16,9 @@ Names
 
     @local.definition.<kind>   `hoisted` ones belong to the enclosing function, `member` and `method` ones to the class;
                                an `assigned` one defines the name only where it is not seen yet, a `free` one then
-                               for the whole text; `method` and `routine` define what is called, `tag` a type;
-                               a `promoted` one is a parameter and a member of the class that is @local.named, an
-                               `accessor` a member and a method that reads it
+                               for the whole text; `method` and `routine` define what is called, `tag` and
+                               `<kind>.type` a type; a `promoted` one is a parameter and a member of the class
+                               that is @local.named, an `accessor` a member and a method that reads it
     @local.from                names that are defined in it are seen from its end on
     @local.anew                likewise, and each definition is a variable of its own
     @local.type, @local.value  in the same pattern as a definition: its declared type, its initial value
@@ -215,9 +215,9 @@ class _Captures:
             if capture in here and not (role is Role.MEMBER and any(name.startswith(_DEFINITION) for name in exact)):
                 return role, capture[len("local.") :], here[capture], capture
         defined = [name for name in exact if name.startswith(_DEFINITION)]
-        definition = next((name for name in defined if name.endswith(_FIRST)), next(iter(defined), None))
+        definition = next((name for name in defined if _kind(name) in _FIRST), next(iter(defined), None))
         if definition is not None and "local.assigned" not in here:
-            return Role.DEFINITION, definition[len(_DEFINITION) :], exact[definition], definition
+            return Role.DEFINITION, _kind(definition), exact[definition], definition
         for reference in ("local.reference.any", "local.reference.call", "local.reference.type", "local.reference"):
             if definition is not None or reference in exact:
                 return Role.REFERENCE, "", exact.get(reference, here.get(definition or "", self._smallest())), reference
@@ -233,11 +233,11 @@ class _Captures:
         return self.source.node_at(self.start, self.end)
 
     def _is_exact(self, node: Node) -> bool:
-        """Return whether a node is the word, or the word with a sigil: `#private`, `$variable`, `@field`."""
+        """Return whether a node is the word, also with a sigil (`#private`, `$variable`, `@field`) or a path to it."""
         if node.end_byte != self.extent[1]:
             return False
         lead = self.source.text[self.source.to_char(node.start_byte) : self.start]
-        return not lead or lead in language(self.source.language).syntax.sigils
+        return not lead or lead in language(self.source.language).syntax.sigils or lead.endswith("/")
 
     def _is_formatted(self) -> bool:
         """Return whether the place is the name in `{name}` or `{name:…}`."""
@@ -248,7 +248,7 @@ class _Captures:
 
 
 _DEFINITION = "local.definition."
-_FIRST = (".import", ".alias", ".accessor", ".member")  # kinds that say more than others at the same place
+_FIRST = ("import", "alias", "accessor", "member")  # kinds that say more than others at the same place
 _PLAIN = (
     ("local.other", Role.OTHER),
     ("local.member.call", Role.MEMBER),
@@ -259,6 +259,10 @@ _PLAIN = (
     ("local.global", Role.DEFINITION),
     ("local.nonlocal", Role.DEFINITION),
 )
+
+
+def _kind(definition: str) -> str:
+    return definition.removeprefix(_DEFINITION).partition(".")[0]
 
 
 def _space(capture: str, kind: str) -> str:

@@ -5,7 +5,7 @@ from enum import Enum, auto
 
 from tree_sitter import Node
 
-from infill_engine.text.languages.record import Syntax
+from infill_engine.text.languages.node_types import Syntax
 
 CLASSES = ("class", "open", "shape")  # kinds of scopes that have members
 FOREIGN = ("import", "alias", "module")  # kinds of definitions: names of what is defined elsewhere

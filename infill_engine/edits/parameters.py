@@ -7,7 +7,7 @@ from enum import Enum, auto
 from tree_sitter import Node
 
 from infill_engine.edits.source import Source
-from infill_engine.text.languages.record import Syntax
+from infill_engine.text.languages.node_types import Syntax
 
 _DATA_CLASS = re.compile(r"@\s*(dataclasses\.)?dataclass\b")
 

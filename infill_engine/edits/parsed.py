@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from infill_engine.edits.changes import Shift
 from infill_engine.edits.source import Source
 from infill_engine.edits.types import Change
-from infill_engine.text.languages.record import Syntax
+from infill_engine.text.languages.node_types import Syntax
 
 
 @dataclass(frozen=True, slots=True)

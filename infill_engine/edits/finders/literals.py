@@ -10,7 +10,7 @@ from infill_engine.edits.literal_roles import role_of
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.source import Source, ancestors
 from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
-from infill_engine.text.languages.record import Syntax
+from infill_engine.text.languages.node_types import Syntax
 
 MOST_OTHERS = 12  # equal literals; with more, the literal is a word of the domain, not one value
 SAME_FUNCTION, ELSEWHERE = 0.68, 0.62  # in the same function; elsewhere in the text

@@ -12,7 +12,7 @@ from infill_engine.edits.renamings import Renaming, renamings
 from infill_engine.edits.scopes import Names
 from infill_engine.edits.source import Source, enclosing
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
-from infill_engine.text.languages.record import Syntax
+from infill_engine.text.languages.node_types import Syntax
 
 # How likely the user wants the uses to follow, by what was renamed.
 CONFIDENCE = {

@@ -1,4 +1,4 @@
-"""The last use of an imported name or of a local variable was removed: propose to remove it, too."""
+"""The last use of an imported name, a local variable or a private field was removed: propose to remove it, too."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from infill_engine.edits.names import defined_in
-from infill_engine.edits.occurrence import FOREIGN, Occurrence, Role
+from infill_engine.edits.occurrence import FOREIGN, Occurrence, Role, defines
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.scopes import Names
 from infill_engine.edits.source import Source, ancestors
@@ -17,6 +17,8 @@ from infill_engine.text import lines
 IMPORT, LOCAL = 0.6, 0.52
 MOST_WORDS = 12  # that an edit removes
 _LOCAL = ("variable", "assigned", "hoisted")
+_VALUE = re.compile(r"(?::[^=]*)?:?=(?!=)")
+_FIELD = re.compile(r"(?:[:;=](?!=)|$)")
 _PLAIN = re.compile(r"[^()`]*\Z")  # a value whose computation does nothing else
 
 
@@ -33,16 +35,18 @@ def propose_unused(edit: ParsedEdit) -> list[Proposal]:
 
 def _removals(edit: ParsedEdit, word: str) -> Iterator[Proposal]:
     names, earlier = Names.of(edit.after, word), Names.of(edit.before, word)
-    if names is None or earlier is None or names.opaque or len(names.all) != 1:
+    if names is None or earlier is None or names.opaque or not names.all:
         return
     one = names.all[0]
     place = edit.back(one.start, one.end)
     old = None if place is None else earlier.at(place[0])
-    if one.role is not Role.DEFINITION or old is None or one.owner is None or names.scopes[one.owner.scope].is_class:
+    if old is None or one.owner is None or not defines(one, edit.syntax):
         return
-    if not any(use.role is Role.REFERENCE and use.owner == old.owner and use.start != old.start for use in earlier.all):
+    if not any(use.role is not Role.OTHER and use.owner == old.owner and use.start != old.start for use in earlier.all):
         return  # it was not used before
-    found = _import(edit.after, one) if one.kind in FOREIGN else _local(edit.after, one)
+    if any(use.role is not Role.OTHER or not _is_same_statement(one, use) for use in names.all[1:]):
+        return
+    found = _import(edit.after, one) if one.kind in FOREIGN else _line(edit.after, one)
     if found is not None:
         start, end = found
         label = f"remove {word}, which nothing uses"
@@ -67,8 +71,11 @@ def _import(source: Source, one: Occurrence) -> tuple[int, int] | None:
 
 
 def _element(source: Source, node: Node) -> tuple[int, int]:
-    """Return an element of a list with the comma after it, or else before it."""
+    """Return an element of a list with the comma after it, or else before it; its line, if it is alone there."""
     start, end = source.span_of(node)
+    first, last = lines.around(source.text, start, end)
+    if last < len(source.text) and source.text[first:last].strip().rstrip(",") == source.text[start:end]:
+        return first, last + 1
     following = re.compile(r"\s*,[^\S\n]*").match(source.text, end)
     if following is not None:
         return start, following.end()
@@ -83,13 +90,21 @@ def _lines(source: Source, node: Node) -> tuple[int, int] | None:
     return (start, end + 1) if alone and end < len(source.text) else None
 
 
-def _local(source: Source, one: Occurrence) -> tuple[int, int] | None:
-    """Return the line that gives a variable of a function a value that does nothing else."""
-    function = next((node for node in ancestors(one.node) if node.type in source.syntax.functions), None)
+def _is_same_statement(one: Occurrence, other: Occurrence) -> bool:
+    """Return whether an import has its own name in the name of the file: `path = require('path')`."""
+    return one.kind in FOREIGN and one.node.start_point[0] == other.node.start_point[0]
+
+
+def _line(source: Source, one: Occurrence) -> tuple[int, int] | None:
+    """Return the line that gives a local variable or a private field a value that does nothing else."""
     start, end = lines.around(source.text, one.start, one.end)
-    text = source.text[start:end]
-    sign = source.text[one.end : end].lstrip()
-    declared = one.kind in _LOCAL and function is not None and re.match(r"(?::[^=]*)?:?=(?!=)", sign)
-    node = source.node_at(start + len(text) - len(text.lstrip()), start + len(text.rstrip()))
+    text, sign = source.text[start:end], source.text[one.end : end].strip()
+    private = source.syntax.private
+    if one.kind in _LOCAL:
+        declared = any(node.type in source.syntax.functions for node in ancestors(one.node))
+        declared = declared and _VALUE.match(sign) is not None
+    else:
+        declared = private is not None and private.search(text) is not None and _FIELD.match(sign) is not None
+    node = source.node_at(start + len(text) - len(text.lstrip()), start + len(text.rstrip().rstrip(";")))
     whole = source.text_of(node).strip().rstrip(";") == text.strip().rstrip(";")
     return (start, end + 1) if declared and whole and _PLAIN.match(sign) and end < len(source.text) else None

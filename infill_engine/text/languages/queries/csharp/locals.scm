@@ -76,7 +76,7 @@
 (parameter type: (_)? @local.type name: (identifier) @local.definition.parameter)
 (parameter_list name: (identifier) @local.definition.parameter)
 (implicit_parameter) @local.definition.parameter
-(using_directive name: (identifier) @local.definition.tag)
+(using_directive name: (identifier) @local.definition.alias.type)
 
 ; Parameters that are seen in the whole class, or are properties too.
 (class_declaration (parameter_list (parameter name: (identifier) @local.opaque)))

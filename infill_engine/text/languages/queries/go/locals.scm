@@ -58,6 +58,7 @@
 (receive_statement left: (expression_list (identifier) @local.definition.variable) ":=") @local.from
 (type_switch_statement alias: (expression_list (identifier) @local.definition.variable))
 (import_spec name: (package_identifier) @local.definition.alias)
+(import_spec !name path: (_ (interpreted_string_literal_content) @local.definition.module))
 
 ; References
 (identifier) @local.reference

@@ -28,6 +28,10 @@
 
 ; Definitions. A local variable is seen from the statement that follows, a local function in itself.
 (variable_declaration (assignment_statement (variable_list name: (identifier) @local.definition.variable))) @local.anew
+((variable_declaration (assignment_statement
+  (variable_list name: (identifier) @local.definition.alias)
+  (expression_list value: (function_call name: (identifier) @_required)))) @local.anew
+  (#eq? @_required "require"))
 (variable_declaration (variable_list name: (identifier) @local.definition.variable)) @local.anew
 (function_declaration "local" name: (identifier) @local.definition.function @local.anew)
 (function_declaration . "function" name: (identifier) @local.definition.free)

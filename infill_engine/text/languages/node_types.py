@@ -1,0 +1,79 @@
+"""What next edits know of a language's syntax: the types and fields of its grammar's nodes, and its idioms."""
+
+from collections.abc import Mapping
+
+from infill_engine.text.languages.lexical import Pattern, Table, Word
+
+
+class Syntax(Table, frozen=True, kw_only=True):
+    """Node types and fields of the grammar that next edits use. A type is empty if the grammar has none.
+
+    `calls` maps the type of a call to the field of its callee. `members` are the types of `object.name`.
+    `shorthands` maps the type of a name with two meanings, such as a key that is its own value, to its long form:
+    `{outside}: {inside}`. `receivers` are parameters that are the object of a method; `explicit_self` says that the
+    first parameter of every method is its object. `defaults` are parameters that a call may omit, `rests`
+    parameters that take any number of arguments, `splats` arguments that stand for any number. `constructors` are
+    the names of constructors, `classes` the nodes whose functions are methods, `declarations` the words that begin
+    a line with a shape of its own. `sigils` precede a name without being part of it. At most one of the branches
+    `clauses` runs or is built; `loops` repeat their bodies. `constructs` matches an initial value, and one of its
+    groups is the class. `records` is found in the head of a class whose constructor takes its fields by name;
+    `heads` are classes whose parameters are those of a constructor. `required` matches the declaration of a field
+    that needs a value, in one of the bodies `field_lists`; `entries` set a field in a literal. `choices` list
+    variants, and `arms` are cases whose first node says which variant they are for. `imports` are statements.
+    `private` is found in a line that declares a field which only its class reads.
+    `variants` is searched before a declared name for what distinguishes it from other declarations of the name; its
+    group `part` marks one of several parts. `overloads` says that functions of one name may differ by their
+    parameters, `redefines` that an assignment is written like a definition, `dynamic_scope` that a function sees
+    the locals of its callers. `several` are the brackets around several variables that take the values of a call,
+    "," if they stand without brackets, and "" if not all values have to be taken. `builtins` are functions, types and
+    objects that every file knows without an import. `awaits` is how the result of an asynchronous `{call}` is
+    awaited; `async` precedes what `async_at` finds in the text of a function up to its parameters, and the `{type}` of
+    its result becomes `promised`. `documents` matches a line that documents a parameter: its groups are `lead`,
+    `type`, `sigil`, `name` and `end`, of which only the first and the name must be there.
+    """
+
+    functions: frozenset[Word]
+    classes: frozenset[Word]
+    calls: Mapping[str, str]
+    shorthands: Mapping[str, str]
+    members: frozenset[Word]
+    assignments: frozenset[Word]
+    numbers: frozenset[Word]
+    string_parts: frozenset[Word]
+    parameter_lists: frozenset[Word]
+    argument_lists: frozenset[Word]
+    receivers: frozenset[Word]
+    defaults: frozenset[Word]
+    rests: frozenset[Word]
+    splats: frozenset[Word]
+    markers: frozenset[Word]
+    branchings: frozenset[Word]
+    clauses: frozenset[Word]
+    loops: frozenset[Word]
+    declarations: frozenset[Word]
+    sigils: frozenset[Word]
+    self_names: frozenset[Word]
+    constructors: frozenset[Word]
+    named_arguments: frozenset[Word]
+    constructs: Pattern | None = None
+    records: Pattern | None = None
+    required: Pattern | None = None
+    heads: frozenset[Word]
+    field_lists: frozenset[Word]
+    entries: frozenset[Word]
+    choices: frozenset[Word]
+    arms: frozenset[Word]
+    imports: frozenset[Word]
+    private: Pattern | None = None
+    variants: Pattern | None = None
+    keyword_arguments: bool
+    explicit_self: bool
+    overloads: bool
+    redefines: bool
+    dynamic_scope: bool
+    several: str
+    builtins: frozenset[Word]
+    awaits: str
+    async_at: Pattern | None = None
+    promised: str
+    documents: Pattern | None = None
