@@ -31,8 +31,8 @@ from lsp_server.cli.terminal import console_of, say
 from lsp_server.engine.client import EngineClient
 from lsp_server.settings.file import measured_reason, read_file
 from lsp_server.settings.schema import EngineChoice, Precision, ServerSettings, read_settings
-from lsp_server.suggestions.refusal import LARGEST_SIZE
 from lsp_server.suggestions.request import build_request
+from lsp_server.suggestions.workspace import LARGEST_SIZE
 
 if TYPE_CHECKING:
     from lsp_server.cli.speed import Speed

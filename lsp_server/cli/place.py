@@ -12,7 +12,7 @@ from lsp_server.documents.snapshots import Documents, Snapshot
 from lsp_server.project.excludes import is_excluded
 from lsp_server.protocol.positions import Place, line_content
 from lsp_server.settings.secrets import DEFAULT_EXCLUDES
-from lsp_server.suggestions.refusal import LARGEST_SIZE
+from lsp_server.suggestions.workspace import LARGEST_SIZE
 
 UNKNOWN_LANGUAGE = "plaintext"
 

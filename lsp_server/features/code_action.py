@@ -52,7 +52,7 @@ async def code_action(session: Session, params: types.CodeActionParams, arrived:
     snapshot = session.workspace.documents.get(params.text_document.uri)
     asked = params.context.trigger_kind is not types.CodeActionTriggerKind.Automatic
     wanted = {kind for kind in (REWRITE, FIX) if _wants(params.context.only, kind)}
-    if snapshot is None or session.requests.refusal(snapshot) is not None or not wanted:
+    if snapshot is None or session.workspace.refusal(snapshot) is not None or not wanted:
         return []
     session.prefetch.read_project(snapshot)
     try:

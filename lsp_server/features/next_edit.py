@@ -98,7 +98,7 @@ async def _found(
     snapshot = session.workspace.documents.get(uri)
     if not session.workspace.settings.next_edits:
         return Found(snapshot, reason=NoEditReason.DISABLED)
-    reason = session.requests.refusal(snapshot)
+    reason = session.workspace.refusal(snapshot)
     if snapshot is None or reason is not None:
         return Found(snapshot, reason=NoEditReason(reason.value) if reason is not None else NoEditReason.UNSUPPORTED)
     if version not in (None, snapshot.client_version):

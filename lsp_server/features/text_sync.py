@@ -64,12 +64,10 @@ def changed(
 
 def closed(session: Session, uri: str) -> None:
     """Close a document once, and forget it unless it is open in another window."""
-    if session.workspace.documents.close(uri):
+    if session.workspace.close(uri):
         session.engine.forget(uri)
         session.suggestions.left(uri)
         session.next_edits.closed(uri)
-        session.workspace.project.forget(uri)
-        session.workspace.indents.pop(uri, None)
         session.late_answers.forget()
 
 

@@ -29,8 +29,8 @@ from lsp_server.protocol.uris import path_of
 from lsp_server.settings.schema import MOST_BUDGET_MS, MOST_CANDIDATES, ServerSettings
 from lsp_server.suggestions.answers import answer_by, worth_showing
 from lsp_server.suggestions.next_edits.by_model import ByModel
-from lsp_server.suggestions.refusal import refusal
 from lsp_server.suggestions.request import build_request
+from lsp_server.suggestions.workspace import refusal
 
 MODEL_MS = 2000.0  # for a next edit of the model
 MOST_AT_ONCE = 48  # questions that the engine has; it refuses more than 64 of one client
@@ -77,7 +77,7 @@ class Completer:
         due = due_of(question, self.settings, arrived)
         language, text = self._languages.of(question), question.before + question.after
         snapshot = Documents().open(_uri(question.path), language, text)
-        reason = refusal(snapshot, self.settings, ())
+        reason = refusal(snapshot, self.settings)
         if reason:
             texts, answer = Texts(), Answer(reason=reason)
         elif question.region is not None:

@@ -14,7 +14,7 @@ from lsp_server.status import StatusReporter
 from lsp_server.suggestions.answers import answer_by, worth_showing
 from lsp_server.suggestions.prefetch import Prefetcher
 from lsp_server.suggestions.request_builder import RequestBuilder
-from lsp_server.suggestions.unasked import unasked
+from lsp_server.suggestions.unasked import quiet_at, unasked
 from lsp_server.usage.counters import UsageCounters
 
 log = logging.getLogger(__name__)
@@ -107,9 +107,12 @@ class Completions:
         """Return the engine's answer if it is worth showing, or else the reason why not."""
         requests, workspace = self.requests, self.requests.workspace
         if insertion is None:
-            return Answer(reason=requests.refusal(None) or Reason.UNSUPPORTED)
+            return Answer(reason=workspace.refusal(None))
         snapshot = insertion.snapshot
-        if (reason := requests.refusal(snapshot, None if asked.invoked else insertion.end)) is not None:
+        reason = workspace.refusal(snapshot)
+        if reason is None and not asked.invoked:
+            reason = quiet_at(requests, snapshot, insertion.end)
+        if reason is not None:
             return Answer(reason=reason)
         self.prefetch.requested(snapshot)
         edited, place = insertion.applied()

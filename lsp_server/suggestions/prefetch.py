@@ -9,6 +9,7 @@ from lsp_server.background import BackgroundTasks
 from lsp_server.documents.snapshots import DocumentChange, EditKind, Snapshot
 from lsp_server.protocol.positions import Place
 from lsp_server.suggestions.request_builder import RequestBuilder
+from lsp_server.suggestions.unasked import quiet_at
 
 # Changes that arrive in one burst are handled once: only the last one starts a computation.
 BURST_SECONDS = 0.004
@@ -53,7 +54,7 @@ class Prefetcher:
 
     def opened(self, snapshot: Snapshot) -> None:
         """Parse a document when it is opened instead of at the first keystroke, then have the engine read it."""
-        if self.requests.refusal(snapshot) is None:
+        if self.requests.workspace.refusal(snapshot) is None:
             snapshot.syntax.at(snapshot.lines, self._likely_place(snapshot))
             self.read_project(snapshot)
             self._prefetch(snapshot)
@@ -63,7 +64,7 @@ class Prefetcher:
 
         Not after a worker has died: the text may have caused that, and prefetching must not use up the restarts.
         """
-        if self.requests.refusal(snapshot) is None and self.requests.engine.worker.trusted:
+        if self.requests.workspace.refusal(snapshot) is None and self.requests.engine.worker.trusted:
             self._cursor = (snapshot.version, place)
             if not on_battery():
                 self._prefetch(snapshot)
@@ -94,7 +95,9 @@ class Prefetcher:
 
     def _may_speculate(self, snapshot: Snapshot) -> bool:
         ready = self.requests.engine.status.state is State.READY and not on_battery()
-        return ready and not self.requests.refusal(snapshot, snapshot.cursor)
+        if not ready or self.requests.workspace.refusal(snapshot) is not None:
+            return False
+        return quiet_at(self.requests, snapshot, snapshot.cursor) is None
 
     def _speculate(self, snapshot: Snapshot, due: float) -> None:
         self._timer = None
@@ -111,7 +114,7 @@ class Prefetcher:
     def _prefetch(self, snapshot: Snapshot) -> None:
         """Have the engine read the text where the user is likely to type next."""
         engine = self.requests.engine
-        if engine.worker.running and self.requests.refusal(snapshot) is None:
+        if engine.worker.running and self.requests.workspace.refusal(snapshot) is None:
             self.read_project(snapshot)
             engine.prefetch(snapshot.uri, self.requests.context(snapshot, self._likely_place(snapshot)))
 

@@ -1,16 +1,15 @@
-"""The engine's requests for places in open documents, or why there must be none."""
+"""The engine's requests for places in open documents."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from infill_engine.settings import WindowSettings
-from infill_engine.types import AlternativesRequest, InfillRequest, ProjectText, Reason, Surroundings
+from infill_engine.types import AlternativesRequest, InfillRequest, ProjectText, Surroundings
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.engine.client import EngineClient
 from lsp_server.protocol.positions import Place
 from lsp_server.protocol.uris import path_in_project
 from lsp_server.suggestions.outcomes import SuggestionTracker
-from lsp_server.suggestions.refusal import refusal
 from lsp_server.suggestions.workspace import Workspace
 
 ALTERNATIVES = 8  # that the engine is asked for; invalid ones are left out afterwards
@@ -35,17 +34,6 @@ class RequestBuilder:
     engine: EngineClient
     suggestions: SuggestionTracker
     _last: tuple[object, InfillRequest | None] = (None, None)  # the last request, after what it was built from
-
-    def refusal(self, snapshot: Snapshot | None, automatic: Place | None = None) -> Reason | None:
-        """Return why a document must not be completed, or None. These checks cost no model call.
-
-        For an automatic request, `automatic` is its place.
-        """
-        row = None if automatic is None else automatic[0]
-        reason = refusal(snapshot, self.workspace.settings, self.workspace.roots, row)
-        if reason is None and snapshot is not None and automatic is not None:
-            return Reason.DISMISSED if self.suggestions.dismissals.is_quiet(snapshot, automatic) else None
-        return reason
 
     def completion(self, snapshot: Snapshot, place: Place, least: int = 0) -> InfillRequest:
         """Build the request for a place, with at least `least` candidates.
@@ -104,7 +92,7 @@ class RequestBuilder:
         """
         documents, notebooks = self.workspace.documents, self.workspace.notebooks
         others = (other for other in documents.snapshots() if not notebooks.together(other.uri, snapshot.uri))
-        return [other for other in others if self.refusal(other) is None]
+        return [other for other in others if self.workspace.refusal(other) is None]
 
     def _around(self, snapshot: Snapshot) -> _Around:
         workspace = self.workspace

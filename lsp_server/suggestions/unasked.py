@@ -5,11 +5,21 @@ from dataclasses import replace
 
 from infill_engine.text.bodies import without_empty_body
 from infill_engine.types import Answer, Candidate, Reason
-from lsp_server.documents.snapshots import Snapshot, text_between
+from lsp_server.documents.snapshots import EditKind, Snapshot, text_between
 from lsp_server.protocol.positions import Place
 from lsp_server.protocol.uris import path_of
 from lsp_server.suggestions.invented import invents
 from lsp_server.suggestions.request_builder import RequestBuilder
+
+_QUIET_AFTER = {EditKind.DELETION: Reason.DELETION, EditKind.UNDO: Reason.UNDO}
+
+
+def quiet_at(requests: RequestBuilder, snapshot: Snapshot, place: Place) -> Reason | None:
+    """Return why nothing is shown unasked at a place, or None."""
+    after = snapshot.last_edit if place[0] == snapshot.cursor[0] else EditKind.NONE  # the last edit was elsewhere
+    if after in _QUIET_AFTER:
+        return _QUIET_AFTER[after]
+    return Reason.DISMISSED if requests.suggestions.dismissals.is_quiet(snapshot, place) else None
 
 
 def unasked(

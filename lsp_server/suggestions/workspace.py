@@ -2,10 +2,14 @@
 
 from dataclasses import dataclass, field
 
+from infill_engine.types import Reason
 from lsp_server.documents.notebooks import Notebooks
-from lsp_server.documents.snapshots import Documents
+from lsp_server.documents.snapshots import Documents, Snapshot
+from lsp_server.project.excludes import is_excluded
 from lsp_server.project.text import ProjectTexts
 from lsp_server.settings.schema import ServerSettings
+
+LARGEST_SIZE = 20_000_000  # largest document that is completed, in characters (bytes for a file on disk)
 
 
 @dataclass(eq=False, slots=True)
@@ -22,6 +26,42 @@ class Workspace:
     notebooks: Notebooks = field(init=False)
     indents: dict[str, str] = field(default_factory=dict)
     project: ProjectTexts = field(default_factory=ProjectTexts)
+    # For each document: the version, the settings and the folders that were looked at, and the reason.
+    _refusals: dict[str, tuple[object, Reason | None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.notebooks = Notebooks(self.documents)
+
+    def refusal(self, snapshot: Snapshot | None) -> Reason | None:
+        """Return why nothing is suggested in a document, or None. This is decided once for each of its versions.
+
+        See `unasked.quiet_at` for single places.
+        """
+        if snapshot is None:
+            return Reason.UNSUPPORTED if self.settings.enable else Reason.DISABLED
+        now = (snapshot.version, self.settings, self.roots)
+        looked_at, reason = self._refusals.get(snapshot.uri, (None, None))
+        if looked_at != now:
+            reason = refusal(snapshot, self.settings, self.roots)
+            self._refusals[snapshot.uri] = now, reason
+        return reason
+
+    def close(self, uri: str) -> bool:
+        """Close a document once. Return whether it was forgotten: it may be open in another window."""
+        if not self.documents.close(uri):
+            return False
+        self.project.forget(uri)
+        self.indents.pop(uri, None)
+        self._refusals.pop(uri, None)
+        return True
+
+
+def refusal(snapshot: Snapshot, settings: ServerSettings, roots: tuple[str, ...] = ()) -> Reason | None:
+    """Return why nothing is suggested in a document, or None. No place in it matters, and no model is asked."""
+    if not settings.enable:
+        return Reason.DISABLED
+    if snapshot.size > LARGEST_SIZE:
+        return Reason.UNSUPPORTED
+    if not settings.allows_language(snapshot.language):
+        return Reason.DISABLED
+    return Reason.EXCLUDED if is_excluded(snapshot.uri, settings.excludes, roots) else None

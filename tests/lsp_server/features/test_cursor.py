@@ -17,7 +17,7 @@ from lsp_server.engine.supervisor import WorkerProcess
 from lsp_server.server import create_server
 from lsp_server.settings.schema import ServerSettings
 from lsp_server.suggestions.prefetch import BURST_SECONDS
-from lsp_server.suggestions.refusal import LARGEST_SIZE
+from lsp_server.suggestions.workspace import LARGEST_SIZE
 
 URI, OTHER, SECRET = "file:///project/a.py", "file:///project/b.py", "file:///project/.env"
 READY = Status(State.READY, model="toy", device="cpu", window=WindowSettings(40, 30))
