@@ -46,7 +46,9 @@ class Session:
 
     def __post_init__(self, command: Command) -> None:
         self.reporter = StatusReporter(self.protocol)
-        self.next_edits = NextEdits(lambda uri: path_in_project(uri, self.workspace.roots))
+        self.next_edits = NextEdits(
+            lambda uri: path_in_project(uri, self.workspace.roots), lambda one: self.requests.project_text(one)
+        )
         counters = UsageCounters(self.reporter.warn_once)
         self.engine = EngineClient(self._on_status, self._on_error, command, shared=True)
         self.suggestions = SuggestionTracker(counters.count)

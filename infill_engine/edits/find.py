@@ -17,6 +17,7 @@ from infill_engine.edits.finders.implementations import propose_implementations
 from infill_engine.edits.finders.literals import propose_literals
 from infill_engine.edits.finders.new_cases import propose_new_cases
 from infill_engine.edits.finders.new_fields import propose_new_fields
+from infill_engine.edits.finders.new_imports import propose_imports
 from infill_engine.edits.finders.parameter_docs import propose_parameter_docs
 from infill_engine.edits.finders.renames import propose_renames
 from infill_engine.edits.finders.results import propose_results
@@ -65,6 +66,7 @@ FINDERS: tuple[Finder, ...] = (
     propose_fields,
     propose_new_fields,
     propose_new_cases,
+    propose_imports,
     propose_unused,
     propose_literals,
     propose_similar_lines,
@@ -100,7 +102,7 @@ def find_consequences(
         return Consequences(reason=NoEditReason.NO_CONSEQUENCE, settled=True)
     half_written = syntax.faults(after.tree) > syntax.faults(before.tree)
     cursor = None if edited.cursor is None else edited.cursor - start
-    parsed = ParsedEdit(before, after, local, Shift(local), edited.history, cursor)
+    parsed = ParsedEdit(before, after, local, Shift(local), edited.history, cursor, edited.path, edited.project)
     found: list[Proposal] = []
     for finder in FINDERS if local else (propose_alike,):
         if stop():

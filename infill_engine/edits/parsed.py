@@ -1,12 +1,13 @@
 """An edit with both of its texts parsed: the input of every finder."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from infill_engine.edits.changes import Shift
 from infill_engine.edits.source import Source
 from infill_engine.edits.types import Change
 from infill_engine.text.languages.node_types import Syntax
+from infill_engine.types import ProjectText
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +15,7 @@ class ParsedEdit:
     """`changes` lead from the text `before` to the text `after`; `shift` maps offsets across them.
 
     `history` has the lines before and after each of the last edits in any document, the newest last. `cursor` is an
-    offset in `after`.
+    offset in `after`. `path` and `project` are those of the `EditedText`.
     """
 
     before: Source
@@ -23,6 +24,8 @@ class ParsedEdit:
     shift: Shift
     history: Sequence[tuple[str, str]] = ()
     cursor: int | None = None
+    path: str = ""
+    project: ProjectText = field(default_factory=ProjectText)
 
     @property
     def place(self) -> int:

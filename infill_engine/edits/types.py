@@ -3,10 +3,10 @@
 Offsets are in characters (Unicode code points).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
-from infill_engine.types import Eagerness, Reason, Surroundings
+from infill_engine.types import Eagerness, ProjectText, Reason, Surroundings
 
 
 class Kind(StrEnum):
@@ -95,7 +95,8 @@ class EditedText:
     """A text before and after the user's edit. `changes` are sorted and do not touch each other.
 
     `cursor` is the offset in `after` where the user types, None if nobody does. `history` has the last edits, including
-    this one: the lines before and after each, the newest last.
+    this one: the lines before and after each, the newest last. `path` is relative to the document's `project`, whose
+    files say how names are imported.
     """
 
     before: str
@@ -104,6 +105,8 @@ class EditedText:
     language: str
     cursor: int | None = None
     history: tuple[tuple[str, str], ...] = ()
+    path: str = ""
+    project: ProjectText = field(default_factory=ProjectText)
 
 
 @dataclass(frozen=True, slots=True)

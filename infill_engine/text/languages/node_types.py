@@ -5,6 +5,23 @@ from collections.abc import Mapping
 from infill_engine.text.languages.lexical import Pattern, Table, Word
 
 
+class ImportForm(Table, frozen=True, kw_only=True):
+    """A way to write imports.
+
+    `pattern` matches a statement at a line that begins with `start`. Its group `list` has elements with a `comma` or a
+    line break between them, to which another can be added, or its group `name` has the only one. The last word of an
+    element is the imported name, or a group of `bound` is. `write` is the statement for one element, `{spec}`, and the
+    other groups. With `object`, the name has members and no other use.
+    """
+
+    start: Word
+    pattern: Pattern
+    write: Word
+    bound: Pattern | None = None
+    comma: bool = True
+    object: bool = False
+
+
 class Syntax(Table, frozen=True, kw_only=True):
     """Node types and fields of the grammar that next edits use. A type is empty if the grammar has none.
 
@@ -19,7 +36,8 @@ class Syntax(Table, frozen=True, kw_only=True):
     groups is the class. `records` is found in the head of a class whose constructor takes its fields by name;
     `heads` are classes whose parameters are those of a constructor. `required` matches the declaration of a field
     that needs a value, in one of the bodies `field_lists`; `entries` set a field in a literal. `choices` list
-    variants, and `arms` are cases whose first node says which variant they are for. `imports` are statements.
+    variants, and `arms` are cases whose first node says which variant they are for. `imports` are statements,
+    and `preamble` what stands above them.
     `private` is found in a line that declares a field which only its class reads.
     `variants` is searched before a declared name for what distinguishes it from other declarations of the name; its
     group `part` marks one of several parts. `overloads` says that functions of one name may differ by their
@@ -64,6 +82,8 @@ class Syntax(Table, frozen=True, kw_only=True):
     choices: frozenset[Word]
     arms: frozenset[Word]
     imports: frozenset[Word]
+    import_forms: tuple[ImportForm, ...] = ()
+    preamble: frozenset[Word] = frozenset()
     private: Pattern | None = None
     variants: Pattern | None = None
     keyword_arguments: bool

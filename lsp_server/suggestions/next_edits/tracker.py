@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from infill_engine.budget.deadline import now
 from infill_engine.edits.types import Consequences, Diagnostic, EditedText, NoEditReason, Proposal
+from infill_engine.types import ProjectText
 from lsp_server.documents.snapshots import DocumentChange, EditKind, Snapshot, Step
 from lsp_server.suggestions.next_edits.bursts import FORGOTTEN_SECONDS, Burst, Bursts, edited_by
 from lsp_server.suggestions.next_edits.by_model import ByModel
@@ -54,6 +55,7 @@ class NextEdits:
     """Tracks the edits of all open documents, and searches for their consequences on request."""
 
     path_of: Callable[[str], str]  # turns a document's URI into its path in the project
+    project_of: Callable[[Snapshot], ProjectText] = lambda _: ProjectText()  # the files around a document
     find: Find = find
     pause_seconds: float = PAUSE_SECONDS
     _documents: dict[str, _Document] = field(default_factory=dict)
@@ -170,7 +172,9 @@ class NextEdits:
         found = Consequences(reason=held.bursts.reason or NoEditReason.NO_CONSEQUENCE)
         settled = held.bursts.newest is not None
         alike: Consequences | None = None  # what follows from the fewest edits as an example
-        texts = list(held.bursts.texts(snapshot, cursor, self._history(held)))
+        path, project = self.path_of(snapshot.uri), self.project_of(snapshot)
+        bursts = held.bursts.texts(snapshot, cursor, self._history(held))
+        texts = [replace(edited, path=path, project=project) for edited in bursts]
         for edited in reversed(texts):  # the newest last: it wins where two contradict each other
             held.shown.follows(edited)
         for number, edited in enumerate(texts):

@@ -1,6 +1,7 @@
 """infill/nextEdit and textDocument/copilotInlineEdit over the wire, with the real server process."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -143,3 +144,16 @@ async def test_what_cannot_be_read_is_refused(client: Editor, params: Any) -> No
     client.client.protocol.notify("infill/didDismissNextEdit", params)
     uri = client.open(TEXT)
     assert (await ask(client, uri)).reason == "nothing_edited"
+
+
+async def test_an_import_that_a_file_on_the_disk_has(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "other.py").write_text("from pathlib import Path\n")
+    async with editor(NEOVIM, SCRIPT, options={"nextEditModel": False}, root=tmp_path.as_uri()) as made:
+        uri = made.open("import os\n\nhome = │\n", (tmp_path / "a.py").as_uri())
+        made.type(uri, "Path()")
+        async with asyncio.timeout(30):
+            while not (answer := await ask(made, uri)).proposals:  # the other file is read in the background
+                await asyncio.sleep(0.05)
+    (edit,) = answer.proposals[0].edits
+    assert (edit.newText, edit.range.start.line) == ("\nfrom pathlib import Path", 0)
