@@ -4,7 +4,8 @@
     compute thread  run()       loads the engine, then works: infills of the client that has had the least time, then
                                 what waits in `queues` for an idle moment
 
-Requests for alternatives and next edits come after all infills. An infill interrupts them, and they start again.
+Requests for alternatives and next edits come after all infills. An infill interrupts them, and they start again. Next
+edits also come after the search that continues for an answer that showed nothing.
 
 Invariants: every request is answered exactly once; at most one infill of a document waits or runs; only the compute
 thread uses the engine; requests never interrupt a load.
@@ -186,8 +187,8 @@ class Dispatch:
             case Prefetch():
                 self._prefetch(engine, task, message)
             case ContinueSearch():
-                duty_cycle = self._queues.duty_cycle
-                for late in continue_search(engine, message, duty_cycle, self.clock, lambda: task.withdrawn):
+                ends = (lambda: task.withdrawn), (lambda: bool(self._queues.background))
+                for late in continue_search(engine, message, self._queues.duty_cycle, self.clock, *ends):
                     self.send(late, task)
             case IndexProject():
                 self._index(engine, task, message)

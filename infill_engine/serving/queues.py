@@ -4,7 +4,7 @@ waiting      infills, one for each document
 background   requests for alternatives and next edits, which have lower priority
 prefetching  contexts to be read before a request names them
 searching    the search that continues after an answer, as far as the duty cycle allows, or until it is too late to show
-             what it finds
+             what it finds; if the answer showed nothing, it goes before next edits for a while
 indexing     texts of projects to be indexed, a piece at a time
 """
 
@@ -13,7 +13,17 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from infill_engine.serving.duty_cycle import DutyCycle, Shares
-from infill_engine.serving.protocol import Alive, Background, Failure, IndexProject, Infill, Prefetch, Reply, Request
+from infill_engine.serving.protocol import (
+    Alive,
+    Background,
+    Failure,
+    IndexProject,
+    Infill,
+    NextEdit,
+    Prefetch,
+    Reply,
+    Request,
+)
 from infill_engine.types import Reason, Surroundings
 
 IDLE_SECONDS = 0.5  # between two looks at the duty cycle
@@ -27,11 +37,12 @@ class ContinueSearch:
     """Continue the search for an infill that has been answered.
 
     The user may still be shown what is found until `wanted_until`. Until then, an `urgent` search does not wait for the
-    duty cycle: its answer showed nothing.
+    duty cycle: its answer showed nothing. Until `first_until`, it goes before next edits.
     """
 
     infill: Infill
     wanted_until: float
+    first_until: float
     urgent: bool
 
     @property
@@ -89,9 +100,13 @@ class Task:
 
     def gives_way_to(self, newer: "Task") -> bool:
         """Return whether this ends for a newer infill. Other documents' infills and indexing do not."""
-        if isinstance(self.message, Request):
-            return not self.in_background and not newer.in_background and self.document == newer.document
-        return isinstance(self.message, Prefetch | ContinueSearch)
+        match self.message:
+            case Infill():
+                return not newer.in_background and self.document == newer.document
+            case ContinueSearch(urgent=urgent):
+                return not (urgent and isinstance(newer.message, NextEdit))
+            case _:
+                return isinstance(self.message, Prefetch)
 
     def ends_for_text(self, document: Document) -> bool:
         """Return whether this ends for newer text of a document: what reads its older text, and any search."""
@@ -132,7 +147,7 @@ class Queues:
         return IDLE_SECONDS if self.searching is not None else None
 
     def _next(self) -> Task | None:
-        for tasks in (self.waiting.values(), self.background, self.prefetching.values()):
+        for tasks in (self.waiting.values(), self._background(), self.prefetching.values()):
             if tasks:
                 task = min(tasks, key=lambda task: self.shares.used(task.client))
                 self.remove(task)
@@ -143,6 +158,14 @@ class Queues:
                 self.searching = None
                 return search
         return self.indexing.pop(next(iter(self.indexing))) if self.indexing else None
+
+    def _background(self) -> list[Task]:
+        """Return the requests with lower priority, or the search that goes before them."""
+        search, only_next_edits = self.searching, all(isinstance(task.message, NextEdit) for task in self.background)
+        if search is None or not (self.background and only_next_edits):
+            return self.background
+        assert isinstance(search.message, ContinueSearch)
+        return [search] if search.message.urgent else self.background
 
     def prefetch(self, task: Task) -> None:
         """Queue a context. It replaces an older one of its document, and a search at its older text ends."""
@@ -196,6 +219,8 @@ class Queues:
             if task.document is not None and queue.get(task.document) is task:
                 del queue[task.document]
         self.background = [other for other in self.background if other is not task]
+        if self.searching is task:
+            self.searching = None
 
     def end_search(self, document: Document) -> None:
         """Remove the search at a document's older text."""

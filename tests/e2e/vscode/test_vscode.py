@@ -126,7 +126,6 @@ def test_pick_from_the_list(code: Workbench) -> None:
     path = code.open("pick.py", PICTURED)
     code.type_text("(")
     code.wait_for_ghost("box.width, box.height")
-    code.picture("ghost", {"x": 0, "y": 0, "width": 620, "height": 300})
     code.press("Control+Alt+Enter")
     code.until(lambda: len(code.rows()) == 3, "three candidates", code.rows)
     assert "3 candidates" in code.title()
@@ -139,7 +138,6 @@ def test_pick_from_the_list(code: Workbench) -> None:
     assert code.preview() == "box.width, box.height"
     code.press("ArrowDown")
     code.until(lambda: code.preview() == "box.height, box.width", "the second one in place", code.preview)
-    code.picture("pick", {"x": 0, "y": 0, "width": 820, "height": 300})
     code.press("Enter")
     code.until(lambda: not code.rows() and code.preview() == "", "the list to close", code.preview)
     assert code.saved(path).decode() == PICTURED.replace("│", "(box.height, box.width")
@@ -215,7 +213,6 @@ def test_the_menu_and_the_reports(code: Workbench) -> None:
     code.open("menu.py", "x = │\n")
     code.browser.call("click", STATUS)
     code.until(lambda: any("Switch Off for python" in row for row in code.rows()), "the menu", code.rows)
-    code.picture("menu", {"x": 180, "y": 0, "width": 640, "height": 320})
     code.type_text("Show Status")
     code.press("Enter")
     code.until(lambda: "Device    cpu" in code.text(), "the status", code.text)

@@ -41,7 +41,6 @@ def test_the_third_alternative_to_a_condition_is_taken_and_undone_at_once(code_r
     path = code.open("fits.py", FITS.replace("if size >=", "if size │>="))
     rows = open_menu(code, "Rewrite condition")
     assert [row.split(" [")[0] for row in rows][:3] == [f"Rewrite condition: {text}" for text in REWRITES]
-    code.picture("alternatives", {"x": 0, "y": 30, "width": 760, "height": 140})
     code.press("ArrowDown", "ArrowDown", "Enter")
     code.until(lambda: "limit <= size" in code.text(), "the third one taken", code.text)
     assert code.saved(path).decode() == FITS.replace("size >= limit", "limit <= size")

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator, Mapping
 
 from infill_engine.budget.deadline import Deadline
+from infill_engine.edits.types import NextEditRequest, NextEdits
 from infill_engine.serving.dispatch import Dispatch
 from infill_engine.serving.protocol import (
     Alive,
@@ -14,6 +15,7 @@ from infill_engine.serving.protocol import (
     IndexProject,
     Infill,
     Message,
+    NextEdit,
     Prefetch,
     State,
     Status,
@@ -74,6 +76,10 @@ class HeldEngine:
             return Answer(reason=Reason.CANCELLED)
         return Answer((Candidate(request.prefix + "!", 0.5),))
 
+    def next_edits(self, request: NextEditRequest, deadline: Deadline) -> NextEdits:
+        self._hold("next edit", Surroundings(request.text, ""), deadline)
+        return NextEdits()
+
     def prefetch(self, around: Surroundings, deadline: Deadline) -> None:
         self._hold("prefetch", around, deadline)
         if around.prefix == "out of memory":
@@ -131,6 +137,10 @@ class Bench:
             self.dispatch.receive(Alternatives(request_id, document, request, expires_at))
         else:
             self.dispatch.receive(Infill(request_id, document, InfillRequest(prefix, ""), expires_at, late))
+
+    def next_edit(self, request_id: int, text: str) -> None:
+        request = NextEditRequest(text, (0, 1), "python", "", ())
+        self.dispatch.receive(NextEdit(request_id, "d", request, FAR))
 
     def prefetch(self, prefix: str, document: str = "d") -> None:
         self.dispatch.receive(Prefetch(document, Surroundings(prefix, "")))

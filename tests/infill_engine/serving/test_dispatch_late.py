@@ -5,7 +5,7 @@ from held_engine import WAIT, Bench
 
 from infill_engine.serving import searching
 from infill_engine.serving.protocol import Alive, DocumentChanged, Late, Message
-from infill_engine.serving.searching import LATE_SECONDS
+from infill_engine.serving.searching import FIRST_SECONDS, LATE_SECONDS
 from infill_engine.types import Reason
 
 NOTHING = "nothing in time"
@@ -92,6 +92,58 @@ def test_it_ends_for_whatever_comes_and_delays_nothing(late: Bench, other: str) 
         late.engine.finish.release()
         assert late.next_answer() == (2, "b!"), "and nothing is told of the search that has ended"
     assert late.engine.done[:2] == [NOTHING, f"{NOTHING} cancelled"]
+
+
+def calls(bench: Bench, number: int) -> list[str]:
+    return [bench.next_call()[0] for _ in range(number)]
+
+
+@pytest.mark.parametrize("during", ["answer", "search"])
+def test_next_edits_wait_until_a_search_that_showed_nothing_has_something(late: Bench, during: str) -> None:
+    late.engine.finds = ["more", "and more"]
+    late.infill(1, NOTHING, late=True)
+    assert calls(late, 1) == ["answer"]
+    if during == "answer":
+        late.next_edit(2, "text")
+    late.engine.finish.release()
+    assert late.next_answer() == (1, Reason.DEADLINE)
+    assert calls(late, 1) == ["search"]
+    if during == "search":
+        late.next_edit(2, "text")
+    late.engine.finish.release()
+    assert found(late) == (1, "more")
+    assert calls(late, 1) == ["next edit"], "the search has ended"
+    late.engine.finish.release()
+
+
+def test_next_edits_wait_only_so_long(late: Bench) -> None:
+    late.infill(1, NOTHING, late=True)
+    late.engine.finish.release()
+    assert late.next_answer() == (1, Reason.DEADLINE)
+    assert calls(late, 2) == ["answer", "search"]
+    late.next_edit(2, "text")
+    late.seconds += FIRST_SECONDS
+    assert calls(late, 1) == ["next edit"]
+    late.engine.finish.release()
+
+
+def test_next_edits_go_before_a_search_whose_answer_is_shown(late: Bench) -> None:
+    late.infill(1, "a", late=True)
+    late.engine.finish.release()
+    assert late.next_answer() == (1, "a!")
+    assert calls(late, 2) == ["answer", "search"]
+    late.next_edit(2, "text")
+    assert calls(late, 1) == ["next edit"]
+    late.engine.finish.release()
+
+
+def test_alternatives_go_before_every_search(late: Bench) -> None:
+    late.infill(1, NOTHING, late=True)
+    late.engine.finish.release()
+    assert calls(late, 2) == ["answer", "search"]
+    late.infill(2, "b", background=True)
+    assert calls(late, 1) == ["answer"]
+    late.engine.finish.release()
 
 
 def test_a_search_that_waits_ends_when_the_text_changes(late: Bench) -> None:

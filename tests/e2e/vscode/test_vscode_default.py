@@ -1,0 +1,101 @@
+"""The default model in a real VS Code. The pictures in the extension's README show what happens here.
+
+INFILL_E2E_SCREENSHOTS=1 takes the pictures again, with the default settings and thus on the clock: run it with nothing
+else running. Otherwise the model has as much time as it needs.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from driver.workbench import Workbench
+from test_vscode import STATUS
+from test_vscode_alternatives import open_menu
+from test_vscode_model_edits import WEIGHTS
+
+BOXES = """\
+from dataclasses import dataclass
+
+
+@dataclass
+class Box:
+    width: float
+    height: float
+    depth: float
+
+
+def area(width: float, height: float) -> float:
+    return width * height
+
+
+def volume(box: Box) -> float:
+    return area│) * box.depth
+"""
+FITS = "def fits(size, limit):\n    if size │>= limit:\n        return size + 1\n    return 0\n"
+UNHURRIED = {"budgetMs": 20_000, "explicitBudgetMs": 20_000}
+
+
+@pytest.fixture(scope="module")
+def server(scratch: Path) -> str:
+    """An executable that runs this checkout, with its weights."""
+    path = scratch / "with-weights"
+    path.write_text(f'#!/bin/sh\nexec {sys.executable} -m lsp_server "$@"\n')
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.fixture
+def default(code: Workbench, server: str) -> Iterator[Workbench]:
+    if not (WEIGHTS / "model.safetensors.index.json").is_file():
+        pytest.skip("the default model is not in this checkout")
+    times = {"budgetMs": None, "explicitBudgetMs": None}
+    if os.environ.get("INFILL_E2E_SCREENSHOTS") != "1":
+        times = UNHURRIED
+    code.configure(serverPath=server, model="default", **times)
+    code.wait_for_model("default")
+    yield code
+    code.close()
+    code.configure(serverPath=None, budgetMs=5000, explicitBudgetMs=None)
+
+
+def test_two_arguments_are_filled_in_and_picked_from_the_list(default: Workbench) -> None:
+    path = default.open("boxes.py", BOXES)
+    default.type_text("(")
+    default.wait_for_ghost("box.width, box.height")
+    default.picture("ghost", {"x": 0, "y": 0, "width": 620, "height": 350})
+    default.press("Control+Alt+Enter")
+    default.until(lambda: len(default.rows()) > 1, "several candidates", default.rows)
+    assert default.preview() == "box.width, box.height"
+    default.press("ArrowDown")
+    default.until(lambda: default.preview() not in ("", "box.width, box.height"), "another one", default.preview)
+    second = default.preview()
+    default.picture("pick", {"x": 0, "y": 0, "width": 820, "height": 350})
+    default.press("Enter")
+    default.until(lambda: not default.rows() and default.preview() == "", "the list to close", default.preview)
+    assert default.saved(path).decode() == BOXES.replace("│", f"({second}")
+
+
+def test_the_menu_names_the_model_and_the_time_of_the_last_answer(default: Workbench) -> None:
+    default.open("menu.py", BOXES)
+    default.type_text("(")
+    default.wait_for_ghost("box.width, box.height")
+    default.browser.call("click", STATUS)
+    default.until(lambda: any("Switch Off for python" in row for row in default.rows()), "the menu", default.rows)
+    assert default.title().startswith("Ready: default on ")
+    default.picture("menu", {"x": 180, "y": 0, "width": 640, "height": 320})
+    default.press("Escape")
+
+
+def test_a_condition_is_written_otherwise(default: Workbench) -> None:
+    path = default.open("fits.py", FITS)
+    assert open_menu(default, "Rewrite condition")[0].startswith("Rewrite condition: ")
+    default.picture("alternatives", {"x": 0, "y": 30, "width": 760, "height": 140})
+    default.press("Enter")
+    before = FITS.replace("│", "")
+    default.until(lambda: "size >= limit" not in default.text(), "another condition", default.text)
+    assert default.saved(path).decode() != before
+    default.press("Control+z")
+    default.until(lambda: "size >= limit" in default.text(), "the condition as it was", default.text)
+    assert default.saved(path).decode() == before
