@@ -14,12 +14,12 @@ thread uses the engine; requests never interrupt a load.
 import gc
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from infill_engine.budget.deadline import Clock, Deadline, now
-from infill_engine.budget.work import Observer
 from infill_engine.models.runtime.allocator import release_freed
+from infill_engine.serving.computing import compute, was_stopped
 from infill_engine.serving.duty_cycle import DutyCycle, Shares
 from infill_engine.serving.preview import previewing
 from infill_engine.serving.protocol import (
@@ -35,7 +35,6 @@ from infill_engine.serving.protocol import (
     Message,
     NextEdit,
     Prefetch,
-    Proposed,
     Reply,
     Request,
     SendPreviews,
@@ -44,8 +43,8 @@ from infill_engine.serving.protocol import (
     Status,
     no_answer,
 )
-from infill_engine.serving.queues import ContinueSearch, Queues, Task, was_stopped
-from infill_engine.serving.searching import continue_search, search_after
+from infill_engine.serving.queues import ContinueSearch, Queues, Task
+from infill_engine.serving.searching import continue_search, search_after, shows
 from infill_engine.serving.starting import Load, describe, ready_status
 from infill_engine.types import Answer, Reason
 
@@ -187,9 +186,7 @@ class Dispatch:
             case Prefetch():
                 self._prefetch(engine, task, message)
             case ContinueSearch():
-                ends = (lambda: task.withdrawn), (lambda: bool(self._queues.background))
-                for late in continue_search(engine, message, self._queues.duty_cycle, self.clock, *ends):
-                    self.send(late, task)
+                self._continue_search(engine, task, message)
             case IndexProject():
                 self._index(engine, task, message)
 
@@ -202,7 +199,7 @@ class Dispatch:
         outcome: Reply | Failure | Alive = no_answer(request, Reason.DEADLINE)
         try:
             if deadline.remaining_ms() > 0:
-                outcome = _computed(engine, request, deadline, observer)
+                outcome = compute(engine, request, deadline, observer)
         except Exception as fault:
             outcome = Failure(request.id, describe(fault))
         with self._changed:
@@ -229,12 +226,21 @@ class Dispatch:
 
         Neither is wanted any more if newer text of the document waits to be read.
         """
-        if self._closed or task.document in self._queues.prefetching:
+        if self._closed or self._queues.prefetches_newer(task):
             return
         if answer.incomplete_context:
             self._queues.prefetch_again(task)
         if (search := search_after(message, answer, self.clock())) is not None:
             self._queues.searching = Task(search, task.client, task.arrived)
+
+    def _continue_search(self, engine: "Engine", task: Task, search: ContinueSearch) -> None:
+        """Continue a search. One that let next edits wait goes on after them as soon as it has something to show."""
+        for late in continue_search(engine, search, self._queues.duty_cycle, self.clock, lambda: task.withdrawn):
+            self.send(late, task)
+            with self._changed:
+                if search.urgent and shows(late.answer) and self._queues.background and not task.withdrawn:
+                    self._queues.searching = Task(replace(search, urgent=False), task.client, task.arrived)
+                    return
 
     def _index(self, engine: "Engine", task: Task, message: IndexProject) -> None:
         """Index one piece of a text. The rest waits until there is no other work.
@@ -289,13 +295,3 @@ class Dispatch:
         if not task.withdrawn and isinstance(task.message, Request):
             self.send(no_answer(task.message, reason), task)
         task.withdrawn = True
-
-
-def _computed(engine: "Engine", request: Request, deadline: Deadline, observer: Observer) -> Reply:
-    match request:
-        case Infill():
-            return Answered(request.id, engine.answer(request.request, deadline, observer))
-        case Alternatives():
-            return Answered(request.id, engine.alternatives(request.request, deadline))
-        case NextEdit():
-            return Proposed(request.id, engine.next_edits(request.request, deadline))

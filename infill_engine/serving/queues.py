@@ -4,7 +4,7 @@ waiting      infills, one for each document
 background   requests for alternatives and next edits, which have lower priority
 prefetching  contexts to be read before a request names them
 searching    the search that continues after an answer, as far as the duty cycle allows, or until it is too late to show
-             what it finds; if the answer showed nothing, it goes before next edits for a while
+             what it finds; if the answer showed nothing, it goes before next edits
 indexing     texts of projects to be indexed, a piece at a time
 """
 
@@ -14,17 +14,14 @@ from typing import TypeVar
 
 from infill_engine.serving.duty_cycle import DutyCycle, Shares
 from infill_engine.serving.protocol import (
-    Alive,
     Background,
-    Failure,
     IndexProject,
     Infill,
     NextEdit,
     Prefetch,
-    Reply,
     Request,
 )
-from infill_engine.types import Reason, Surroundings
+from infill_engine.types import Surroundings
 
 IDLE_SECONDS = 0.5  # between two looks at the duty cycle
 MOST_INDEXED = 6  # texts that may wait; an engine keeps no more
@@ -37,12 +34,11 @@ class ContinueSearch:
     """Continue the search for an infill that has been answered.
 
     The user may still be shown what is found until `wanted_until`. Until then, an `urgent` search does not wait for the
-    duty cycle: its answer showed nothing. Until `first_until`, it goes before next edits.
+    duty cycle, and it goes before next edits: its answer showed nothing.
     """
 
     infill: Infill
     wanted_until: float
-    first_until: float
     urgent: bool
 
     @property
@@ -178,8 +174,13 @@ class Queues:
     def prefetch_again(self, task: Task) -> None:
         """Queue the context of work that did not read all of it, unless newer text of its document is queued."""
         around, document = task.reads, task.document
-        if around is not None and document is not None and document not in self.prefetching:
+        if around is not None and document is not None and not self.prefetches_newer(task):
             self.prefetch(Task(Prefetch(document[1], around), task.client, task.arrived))
+
+    def prefetches_newer(self, task: Task) -> bool:
+        """Return whether newer text of a work's document waits to be read."""
+        other = None if task.document is None else self.prefetching.get(task.document)
+        return other is not None and other.arrived >= task.arrived
 
     def index(self, name: str, task: Task) -> None:
         """Queue a text to be counted, or the rest of it."""
@@ -249,8 +250,3 @@ def _put(queue: dict[Name, Task], name: Name, task: Task, most: int) -> None:
     queue[name] = task
     if len(queue) > most:
         del queue[next(iter(queue))]
-
-
-def was_stopped(outcome: Reply | Failure | Alive) -> bool:
-    """Return whether a request ended because it was cancelled."""
-    return isinstance(outcome, Reply) and outcome.answer.reason is Reason.CANCELLED

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 SEARCH_SECONDS = 1.0  # time limit for going on with one search
 LATE_SECONDS = 1.5  # after an answer, in which more may still be shown
-FIRST_SECONDS = 0.6  # after an answer that showed nothing, in which its search goes before next edits
 
 
 def search_after(infill: Infill, answer: Answer, time: float) -> ContinueSearch | None:
@@ -24,7 +23,7 @@ def search_after(infill: Infill, answer: Answer, time: float) -> ContinueSearch 
     """
     if not infill.late and (answer.incomplete_context or not answer.candidates):
         return None
-    return ContinueSearch(infill, time + LATE_SECONDS, time + FIRST_SECONDS, urgent=infill.late and not shows(answer))
+    return ContinueSearch(infill, time + LATE_SECONDS, urgent=infill.late and not shows(answer))
 
 
 def shows(answer: Answer) -> bool:
@@ -38,26 +37,18 @@ def continue_search(
     duty_cycle: DutyCycle,
     clock: Clock,
     withdrawn: Callable[[], bool],
-    waited_for: Callable[[], bool],
 ) -> Iterator[Late]:
     """Continue a search until it ends, its time is up, or it is withdrawn. Yield what its client is to be told.
 
-    Its time is what the duty cycle allows or, if the answer showed nothing, what is left to show something. While a
-    request is `waited_for`, it ends as soon as it has something to show, or at `first_until`.
+    Its time is what the duty cycle allows or, if the answer showed nothing, what is left to show something.
     """
-
-    def ends() -> bool:
-        return withdrawn() or (waited_for() and clock() >= search.first_until)
-
     left = search.wanted_until - clock()
     awaited = search.infill.late and left > 0 and not on_battery()
     seconds = left if awaited and search.urgent else min(SEARCH_SECONDS, duty_cycle.left_seconds())
     if seconds <= 0:
         return
     with duty_cycle.spending():
-        deadline = Deadline(clock() + seconds, clock, ends)
+        deadline = Deadline(clock() + seconds, clock, withdrawn)
         for answer in engine.continue_search(search.infill.request, deadline, awaited=awaited):
             if awaited and not withdrawn() and clock() <= search.wanted_until:
                 yield Late(search.infill.id, answer)
-            if waited_for() and shows(answer):
-                break

@@ -34,6 +34,7 @@ def volume(box: Box) -> float:
     return area│) * box.depth
 """
 FITS = "def fits(size, limit):\n    if size │>= limit:\n        return size + 1\n    return 0\n"
+REPOSITORY = Path(__file__).parents[3]
 UNHURRIED = {"budgetMs": 20_000, "explicitBudgetMs": 20_000}
 
 
@@ -41,7 +42,8 @@ UNHURRIED = {"budgetMs": 20_000, "explicitBudgetMs": 20_000}
 def server(scratch: Path) -> str:
     """An executable that runs this checkout, with its weights."""
     path = scratch / "with-weights"
-    path.write_text(f'#!/bin/sh\nexec {sys.executable} -m lsp_server "$@"\n')
+    run = f'PYTHONPATH={REPOSITORY}:$PYTHONPATH exec {sys.executable} -m lsp_server "$@"'
+    path.write_text(f"#!/bin/sh\n{run}\n")
     path.chmod(0o755)
     return str(path)
 

@@ -5,7 +5,7 @@ from held_engine import WAIT, Bench
 
 from infill_engine.serving import searching
 from infill_engine.serving.protocol import Alive, DocumentChanged, Late, Message
-from infill_engine.serving.searching import FIRST_SECONDS, LATE_SECONDS
+from infill_engine.serving.searching import LATE_SECONDS
 from infill_engine.types import Reason
 
 NOTHING = "nothing in time"
@@ -112,19 +112,9 @@ def test_next_edits_wait_until_a_search_that_showed_nothing_has_something(late: 
         late.next_edit(2, "text")
     late.engine.finish.release()
     assert found(late) == (1, "more")
-    assert calls(late, 1) == ["next edit"], "the search has ended"
-    late.engine.finish.release()
-
-
-def test_next_edits_wait_only_so_long(late: Bench) -> None:
-    late.infill(1, NOTHING, late=True)
-    late.engine.finish.release()
-    assert late.next_answer() == (1, Reason.DEADLINE)
-    assert calls(late, 2) == ["answer", "search"]
-    late.next_edit(2, "text")
-    late.seconds += FIRST_SECONDS
     assert calls(late, 1) == ["next edit"]
-    late.engine.finish.release()
+    late.engine.finish.release(2)
+    assert calls(late, 1) == ["search"], "the rest of it"
 
 
 def test_next_edits_go_before_a_search_whose_answer_is_shown(late: Bench) -> None:
@@ -144,6 +134,20 @@ def test_alternatives_go_before_every_search(late: Bench) -> None:
     late.infill(2, "b", background=True)
     assert calls(late, 1) == ["answer"]
     late.engine.finish.release()
+
+
+def test_a_search_goes_on_although_older_text_waits_to_be_read(late: Bench) -> None:
+    late.index_project("x")  # meanwhile, all others arrive
+    assert late.next_call() == ("count", "x")
+    late.prefetch("older")
+    late.seconds += 0.1
+    late.infill(1, NOTHING, late=True)
+    late.engine.finish.release(2)
+    assert late.next_answer() == (1, Reason.DEADLINE)
+    assert [late.next_call() for _ in range(2)] == [("answer", NOTHING), ("prefetch", "older")]
+    late.engine.finish.release(2)
+    assert late.next_call() == ("search", NOTHING)
+    assert found(late) == (1, "found")
 
 
 def test_a_search_that_waits_ends_when_the_text_changes(late: Bench) -> None:
