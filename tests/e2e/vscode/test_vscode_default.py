@@ -69,7 +69,7 @@ def test_two_arguments_are_filled_in_and_picked_from_the_list(default: Workbench
     default.picture("ghost", {"x": 0, "y": 0, "width": 620, "height": 350})
     default.press("Control+Alt+Enter")
     default.until(lambda: len(default.rows()) > 1, "several candidates", default.rows)
-    assert default.preview() == "box.width, box.height"
+    default.until(lambda: default.preview() == "box.width, box.height", "the first one in place", default.preview)
     default.press("ArrowDown")
     default.until(lambda: default.preview() not in ("", "box.width, box.height"), "another one", default.preview)
     second = default.preview()
@@ -93,7 +93,7 @@ def test_the_menu_names_the_model_and_the_time_of_the_last_answer(default: Workb
 def test_a_condition_is_written_otherwise(default: Workbench) -> None:
     path = default.open("fits.py", FITS)
     assert open_menu(default, "Rewrite condition")[0].startswith("Rewrite condition: ")
-    default.picture("alternatives", {"x": 0, "y": 30, "width": 760, "height": 140})
+    default.picture("alternatives", {"x": 0, "y": 30, "width": 760, "height": 170})
     default.press("Enter")
     before = FITS.replace("│", "")
     default.until(lambda: "size >= limit" not in default.text(), "another condition", default.text)
