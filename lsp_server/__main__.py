@@ -28,7 +28,7 @@ def serve(options: argparse.Namespace) -> int:
 def _serve_editor() -> NoReturn:
     gc.disable()
     from infill_engine.process import exit_now
-    from lsp_server.protocol.fast_import import import_protocol_types
+    from lsp_server.protocol.pygls_internals import import_protocol_types
 
     import_protocol_types()
     from lsp_server.server import serve_stdio

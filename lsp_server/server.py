@@ -1,14 +1,12 @@
 """The pygls server and its registered handlers. It computes nothing itself."""
 
 import asyncio
-import inspect
 import logging
 import os
 import sys
 from collections.abc import Callable
-from functools import partial
 from threading import Event
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from lsprotocol import types
 from pygls.io_ import StdoutWriter, run_async
@@ -62,36 +60,40 @@ def create_server(command: Command = worker_command) -> tuple[InfillServer, Sess
         protocol_cls=WireProtocol,
     )
     session = Session(server.protocol, command)
-    for method, handler in _FEATURES.items():
-        options = _OPTIONS.get(method)
-        server.feature(method, options)(partial(handler, session))
-    for name, run in _COMMANDS.items():
-        server.command(name)(_command(session, run))
+    for method, handler in _HANDLERS.items():
+        server.feature(method, _OPTIONS.get(method))(session.bound(handler))
+    for method, handler in _TIMED_HANDLERS.items():
+        server.feature(method, _OPTIONS.get(method))(session.bound(handler, timed=True))
+    for name, handler in _COMMANDS.items():
+        server.command(name)(session.bound(handler))
     return server, session
 
 
-_FEATURES: dict[str, Callable[..., object]] = {
+_HANDLERS: dict[str, Callable[..., object]] = {
     types.INITIALIZE: lifecycle.initialize,
     types.INITIALIZED: lifecycle.initialized,
     types.SHUTDOWN: lifecycle.shutdown,
     types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: lifecycle.did_change_workspace_folders,
     types.WORKSPACE_DID_CHANGE_CONFIGURATION: configuration.did_change_configuration,
     types.TEXT_DOCUMENT_DID_OPEN: text_sync.did_open,
-    types.TEXT_DOCUMENT_DID_CHANGE: text_sync.did_change,
     types.TEXT_DOCUMENT_DID_CLOSE: text_sync.did_close,
     types.NOTEBOOK_DOCUMENT_DID_OPEN: notebook_sync.did_open,
-    types.NOTEBOOK_DOCUMENT_DID_CHANGE: notebook_sync.did_change,
     types.NOTEBOOK_DOCUMENT_DID_CLOSE: notebook_sync.did_close,
+    messages.CURSOR: cursor,
+    messages.GET_STATUS: get_status,
+    types.WINDOW_WORK_DONE_PROGRESS_CANCEL: download.did_cancel_progress,
+    messages.INLINE_EDIT: next_edit.inline_edit,
+    messages.DID_DISMISS_NEXT_EDIT: next_edit.did_dismiss,
+}
+# These are told when their message arrived: their deadline or that of what they start counts from there.
+_TIMED_HANDLERS: dict[str, Callable[..., object]] = {
+    types.TEXT_DOCUMENT_DID_CHANGE: text_sync.did_change,
+    types.NOTEBOOK_DOCUMENT_DID_CHANGE: notebook_sync.did_change,
     types.TEXT_DOCUMENT_INLINE_COMPLETION: inline_completion,
     types.TEXT_DOCUMENT_CODE_ACTION: code_action.code_action,
     types.CODE_ACTION_RESOLVE: code_action.resolve,
     messages.CANDIDATES: candidates,
-    messages.CURSOR: cursor,
-    messages.GET_STATUS: get_status,
-    types.WINDOW_WORK_DONE_PROGRESS_CANCEL: download.did_cancel_progress,
     messages.NEXT_EDIT: next_edit.next_edit,
-    messages.INLINE_EDIT: next_edit.inline_edit,
-    messages.DID_DISMISS_NEXT_EDIT: next_edit.did_dismiss,
 }
 # Without options, pygls does not advertise the capability of inline completion.
 _OPTIONS: dict[str, object] = {
@@ -108,24 +110,6 @@ _COMMANDS: dict[str, Callable[..., object]] = {
     messages.ACCEPT_NEXT_EDIT: next_edit.accepted,
     messages.DISMISS_NEXT_EDIT: next_edit.dismissed,
 }
-
-
-def _command(session: Session, run: Callable[..., object]) -> Callable[..., object]:
-    """Return a command's handler: no partial, whose parameters pygls takes for the client's.
-
-    Its arguments are Any, because pygls puts the server before those of a type that the server has.
-    """
-    if inspect.iscoroutinefunction(run):
-
-        async def awaited(*arguments: Any) -> object:
-            return await run(session, *arguments)
-
-        return awaited
-
-    def plain(*arguments: Any) -> object:
-        return run(session, *arguments)
-
-    return plain
 
 
 class _Output(StdoutWriter):

@@ -1,7 +1,10 @@
 """The state of one client's connection. The features are functions that take it."""
 
 import asyncio
+import inspect
+from collections.abc import Callable
 from dataclasses import InitVar, dataclass, field
+from typing import Any
 
 from infill_engine.serving.protocol import State, Status
 from lsp_server.background import BackgroundTasks
@@ -56,6 +59,25 @@ class Session:
         self.prefetch = Prefetcher(self.requests, self.background)
         self.completions = Completions(self.requests, self.prefetch, self.reporter, counters)
         self.late_answers = LateAnswers(self.requests, self.protocol)
+
+    def bound(self, handler: Callable[..., object], *, timed: bool = False) -> Callable[..., object]:
+        """Return what pygls calls for a message or a command: a handler that takes this session first.
+
+        A `timed` one takes last when its message arrived, in seconds of `deadline.now`.
+        """
+        # A partial would not do: pygls takes its parameters for the client's. The arguments are Any, because pygls puts
+        # the server before those of a type that the server has.
+        if inspect.iscoroutinefunction(handler):
+
+            async def awaited(*arguments: Any) -> object:  # begins before the next message is read
+                return await handler(self, *arguments, *((self.protocol.arrival(),) if timed else ()))
+
+            return awaited
+
+        def plain(*arguments: Any) -> object:
+            return handler(self, *arguments, *((self.protocol.arrival(),) if timed else ()))
+
+        return plain
 
     def resolve(self, choice: EngineChoice) -> EngineChoice:
         """Return the choice in the form the worker uses, and warn the user if there is something to say about it."""

@@ -1,7 +1,6 @@
 """textDocument/completion, for editors without inline completion: the same candidates as list entries."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from lsprotocol import types
@@ -35,7 +34,7 @@ def register(session: Session) -> None:
     # Space is not a trigger: in editors where Enter accepts an entry, every line break after a space would accept one.
     triggers = sorted({trigger for entry in all_entries() for trigger in entry.triggers})
     options = types.CompletionOptions(trigger_characters=triggers)
-    feature(types.TEXT_DOCUMENT_COMPLETION, options)(partial(completion, session))
+    feature(types.TEXT_DOCUMENT_COMPLETION, options)(session.bound(completion, timed=True))
 
 
 async def completion(session: Session, params: types.CompletionParams, arrived: float) -> types.CompletionList | None:

@@ -5,10 +5,8 @@ message that does not decode is repaired once (positions clamped, unknown trigge
 parameters filled in) and otherwise refused.
 """
 
-import inspect
 import logging
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -23,6 +21,7 @@ from pygls.protocol import JsonRPCNotification, JsonRPCRequestMessage, LanguageS
 
 from infill_engine.budget.deadline import now
 from lsp_server.protocol.messages import NOTIFICATIONS, REQUESTS
+from lsp_server.protocol.pygls_internals import refuse
 
 MOST = 2**31 - 1  # the largest integer that the protocol allows
 
@@ -53,22 +52,16 @@ class WireProtocol(LanguageServerProtocol):
         self._introduced = False  # whether the client has sent `initialize`
         self._leaving = False  # whether the client has sent `shutdown`
         self._arrived: float | None = None  # when the newest message arrived; None if nobody has said so
-
-    def _register_builtin_features(self) -> None:
-        super()._register_builtin_features()  # type: ignore[no-untyped-call]
         for method in _OWN:
             self.fm.builtin_features.pop(method, None)
+
+    def arrival(self) -> float:
+        """Return when the message that is being handled arrived, in seconds of `deadline.now`. Ask before waiting."""
+        return now() if self._arrived is None else self._arrived
 
     def message_arrived(self, moment: float) -> None:
         """Note when the message that is handled next arrived, in seconds of `deadline.now`."""
         self._arrived = moment
-
-    def _get_handler(self, feature_name: str) -> Any:
-        """Return the handler of a method. A handler with a parameter `arrived` is told when its message arrived."""
-        handler: Any = super()._get_handler(feature_name)
-        if "arrived" not in inspect.signature(handler).parameters:
-            return handler
-        return partial(handler, arrived=now() if self._arrived is None else self._arrived)
 
     def structure_message(self, data: Any) -> Any:
         """Return `data` unchanged. The JSON parser calls this per object; `handle_message` decodes whole messages."""
@@ -122,12 +115,11 @@ class WireProtocol(LanguageServerProtocol):
     def _refuse(self, message: dict[str, Any], error: JsonRpcException) -> None:
         request_id = message.get("id")
         if "method" in message and isinstance(request_id, str | int):
-            self._send_response(request_id, error=error.to_response_error())
+            refuse(self, request_id, error.to_response_error())
         elif "method" not in message and isinstance(request_id, str | int):
             # The answer to our own request cannot be decoded. Fail its future, so that nothing waits forever.
-            future = self._request_futures.pop(request_id, None)
-            if future is not None and not future.done():
-                future.set_exception(error)
+            answer: Any = types.ResponseErrorMessage(id=request_id, error=error.to_response_error())
+            super().handle_message(answer)
 
 
 def _params(message: dict[str, Any], form: type) -> Any:
