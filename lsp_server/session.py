@@ -58,7 +58,7 @@ class Session:
         self.requests = RequestBuilder(self.workspace, self.engine, self.suggestions)
         self.prefetch = Prefetcher(self.requests, self.background)
         self.completions = Completions(self.requests, self.prefetch, self.reporter, counters)
-        self.late_answers = LateAnswers(self.requests, self.protocol)
+        self.late_answers = LateAnswers(self.requests, self.protocol, self.client)
 
     def bound(self, handler: Callable[..., object], *, timed: bool = False) -> Callable[..., object]:
         """Return what pygls calls for a message or a command: a handler that takes this session first.

@@ -25,16 +25,14 @@ async def inline_completion(
     if snapshot is None or insertion is None:
         await session.completions.answer(CompletionRequest(None, arrived, invoked, explicit=invoked))
         return types.InlineCompletionList(items=[])
-    told = session.late_answers.was_told(insertion)
-    invoked = invoked or bool(told)
-    listener = session.late_answers.listener(insertion, params.position, invoked=invoked)
+    late = session.late_answers.at(insertion, invoked=invoked)
+    explicit, on_late = late.explicit, late.on_late
     reply = await session.completions.answer(
-        CompletionRequest(insertion, arrived, invoked, explicit=invoked, told=told is not None, on_late=listener)
+        CompletionRequest(insertion, arrived, explicit, explicit=explicit, told=late.again, on_late=on_late)
     )
     if reply.answer.reason in OVERTAKEN:  # the client keeps what it shows
         return None
-    if listener is not None:
-        listener.replied(reply)
+    late.replied(reply)
     span = to_span(snapshot.lines, insertion.start, insertion.end, session.client.can.encoding)
     return types.InlineCompletionList(
         items=[

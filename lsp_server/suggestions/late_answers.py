@@ -5,18 +5,27 @@ another text.
 """
 
 from dataclasses import dataclass
-
-from lsprotocol import types
+from enum import Enum, auto
 
 from infill_engine.types import Answer
-from lsp_server.documents.snapshots import Snapshot
+from lsp_server.client_state import ClientState
+from lsp_server.engine.requests import OnLate
 from lsp_server.protocol.messages import LATE_ANSWER
-from lsp_server.protocol.positions import Place
+from lsp_server.protocol.positions import to_position
 from lsp_server.protocol.wire import WireProtocol
 from lsp_server.suggestions.answers import worth_showing
 from lsp_server.suggestions.completions import Insertion, Reply
 from lsp_server.suggestions.request_builder import RequestBuilder
 from lsp_server.suggestions.unasked import unasked
+
+
+class Stage(Enum):
+    """How far a late answer is. If the client wants none, it stays `UNWANTED`."""
+
+    UNWANTED = auto()
+    WAITING = auto()  # the client has no reply yet
+    REPLIED = auto()  # the client shows the reply, or nothing; what is found now is late
+    TOLD = auto()  # the client was told to ask again at this place
 
 
 @dataclass(eq=False, slots=True)
@@ -25,60 +34,70 @@ class LateAnswers:
 
     requests: RequestBuilder
     protocol: WireProtocol
-    _told: tuple[Snapshot, Place, bool] | None = None  # where, and whether the user had asked
+    client: ClientState
+    _told: "LateAnswer | None" = None
 
-    def listener(self, insertion: Insertion, position: types.Position, *, invoked: bool) -> "LateListener | None":
-        """Return what waits for late answers; None if the client wants none, or shows a list of its own here."""
-        if not self.requests.engine.takes_late or not insertion.is_plain:
-            return None
-        return LateListener(self, insertion, position, invoked)
+    def at(self, insertion: Insertion, *, invoked: bool) -> "LateAnswer":
+        """Return what may follow the reply at a place where the client asks. `invoked`: the user asks it to."""
+        # The client may show a list of its own where more than a candidate is inserted.
+        wanted = self.requests.engine.takes_late and insertion.is_plain
+        told = self._told if self._told is not None and self._told.is_at(insertion) else None
+        explicit = invoked or (told is not None and told.explicit)
+        return LateAnswer(self, insertion, explicit, told is not None, Stage.WAITING if wanted else Stage.UNWANTED)
 
-    def was_told(self, insertion: Insertion) -> bool | None:
-        """Return whether the user had asked for the late answer of which the client was told here.
-
-        The result is None if it was told of none.
-        """
-        snapshot, start, invoked = self._told or (None, None, False)
-        return invoked if (snapshot, start) == (insertion.snapshot, insertion.start) else None
-
-    def tell(self, insertion: Insertion, position: types.Position, *, invoked: bool) -> None:
+    def tell(self, late: "LateAnswer") -> None:
         """Tell the client to ask again."""
-        snapshot = insertion.snapshot
-        self._told = (snapshot, insertion.start, invoked)
+        self._told = late
+        snapshot, start = late.insertion.snapshot, late.insertion.start
+        position = to_position(snapshot.lines, start, self.client.can.encoding)
         place = {"uri": snapshot.uri, "version": snapshot.client_version, "position": position}
         self.protocol.notify(LATE_ANSWER, place)
 
     def forget(self) -> None:
-        """Forget the last place: it keeps a document's text in memory."""
+        """Forget where the client was told so: it keeps a document's text in memory."""
         self._told = None
 
 
 @dataclass(slots=True, eq=False)
-class LateListener:
-    """Waits for what is found after one reply. `position` is where the client asked, `invoked` whether the user did."""
+class LateAnswer:
+    """What may follow the reply to one request.
+
+    `explicit`: the user asked, now or before the client was told to ask again. `again`: the client was told to.
+    """
 
     answers: LateAnswers
     insertion: Insertion
-    position: types.Position
-    invoked: bool
-    _shown: str | None = None  # the first candidate, "" if there was none; None until the client keeps what it got
+    explicit: bool
+    again: bool
+    stage: Stage
+    shown: str = ""  # the first candidate that the client shows
+
+    @property
+    def on_late(self) -> OnLate | None:
+        """What gets the late answers; None if the client wants none."""
+        return None if self.stage is Stage.UNWANTED else self.found
+
+    def is_at(self, insertion: Insertion) -> bool:
+        """Return whether the client asks at the same place of the same text."""
+        return (insertion.snapshot, insertion.start) == (self.insertion.snapshot, self.insertion.start)
 
     def replied(self, reply: Reply) -> None:
-        """The client gets this reply."""
-        candidates = reply.answer.candidates
-        self._shown = candidates[0].text if candidates else ""
+        """The client keeps what it gets in this reply."""
+        if self.stage is Stage.WAITING:
+            self.stage = Stage.REPLIED
+            self.shown = reply.answer.candidates[0].text if reply.answer.candidates else ""
 
-    def __call__(self, answer: Answer) -> bool:
-        """Tell the client, and return True, if an answer is worth showing in the place of what is shown."""
+    def found(self, answer: Answer) -> bool:
+        """Tell the client, and return True, if a late answer is worth showing in the place of what is shown."""
         requests, snapshot = self.answers.requests, self.insertion.snapshot
-        if not self.invoked:
+        if not self.explicit:
             answer = unasked(requests, *self.insertion.where, self.insertion.lead, answer)
-        candidates = worth_showing(answer, unsure=self.invoked).candidates
-        if self._shown is None or not candidates or not requests.workspace.documents.is_newest(snapshot):
+        candidates = worth_showing(answer, unsure=self.explicit).candidates
+        if self.stage is Stage.WAITING or not candidates or not requests.workspace.documents.is_newest(snapshot):
             return False
         text = candidates[0].text
-        if text == self._shown or not text.startswith(self._shown):
+        if text == self.shown or not text.startswith(self.shown):
             return False
-        self._shown = text
-        self.answers.tell(self.insertion, self.position, invoked=self.invoked)
+        self.stage, self.shown = Stage.TOLD, text
+        self.answers.tell(self)
         return True

@@ -7,13 +7,13 @@ import pytest
 from lsprotocol import types
 
 from infill_engine.types import Answer, Candidate, Reason
+from lsp_server.client_state import Capabilities, ClientState
 from lsp_server.suggestions.completions import Insertion, Reply
 from lsp_server.suggestions.dismissals import offered
-from lsp_server.suggestions.late_answers import LateAnswers
+from lsp_server.suggestions.late_answers import LateAnswers, Stage
 from lsp_server.suggestions.outcomes import SuggestionTracker
 from lsp_server.suggestions.workspace import Workspace
 
-POSITION = types.Position(0, 4)
 SURE, UNSURE = 0.9, 0.1
 
 
@@ -32,16 +32,14 @@ class Case:
             suggestions=SuggestionTracker(lambda _name, _number: None),
         )
         protocol: Any = SimpleNamespace(notify=lambda method, params: self.told.append((method, params)))
-        self.late = LateAnswers(self.requests, protocol)
-        self.snapshot = self.requests.workspace.documents.open("file:///a.py", "python", "x = ", 7)
+        self.late = LateAnswers(self.requests, protocol, ClientState(Capabilities("utf-16")))
+        self.snapshot = self.requests.workspace.documents.open("file:///a.py", "python", "\U0001f600 = ", 7)
         self.insertion = Insertion(self.snapshot, (0, 4), (0, 4))
-        listener = self.late.listener(self.insertion, POSITION, invoked=invoked)
-        assert listener is not None
-        self.listener = listener
+        self.answer = self.late.at(self.insertion, invoked=invoked)
 
     def shows(self, text: str) -> None:
         found = answer(text) if text else Answer(reason=Reason.DEADLINE)
-        self.listener.replied(Reply(found, 1.0))
+        self.answer.replied(Reply(found, 1.0))
 
 
 @pytest.mark.parametrize(
@@ -62,32 +60,34 @@ class Case:
 def test_what_is_told(shown: str, late: str, confidence: float, invoked: bool, is_told: bool) -> None:
     case = Case(invoked)
     case.shows(shown)
-    assert case.listener(answer(late, confidence)) is is_told
-    told = [("infill/lateAnswer", {"uri": "file:///a.py", "version": 7, "position": POSITION})]
+    assert case.answer.found(answer(late, confidence)) is is_told
+    told = [("infill/lateAnswer", {"uri": "file:///a.py", "version": 7, "position": types.Position(0, 5)})]
     assert case.told == (told if is_told else [])
-    assert case.late.was_told(case.insertion) == (invoked if is_told else None)
+    assert case.answer.stage is (Stage.TOLD if is_told else Stage.REPLIED)
+    again = case.late.at(case.insertion, invoked=False)
+    assert (again.again, again.explicit) == (is_told, is_told and invoked)
 
 
 def test_what_was_told_of_counts_as_shown() -> None:
     case = Case()
     case.shows("")
-    assert [case.listener(answer(text)) for text in ("alpha", "beta", "alpha(1)")] == [True, False, True]
+    assert [case.answer.found(answer(text)) for text in ("alpha", "beta", "alpha(1)")] == [True, False, True]
 
 
 def test_nothing_is_told_before_the_reply_or_after_a_change() -> None:
     case = Case()
-    assert not case.listener(answer("alpha(1)"))
+    assert (case.answer.found(answer("alpha(1)")), case.answer.stage) == (False, Stage.WAITING)
     case.shows("")
     case.requests.workspace.documents.open("file:///a.py", "python", "x = 1", 8)
-    assert not case.listener(answer("alpha(1)"))
+    assert not case.answer.found(answer("alpha(1)"))
 
 
 def test_lists_of_the_editor_are_left_alone() -> None:
     case = Case()
     for insertion in (Insertion(case.snapshot, (0, 3), (0, 4)), Insertion(case.snapshot, (0, 4), (0, 4), "lead")):
-        assert case.late.listener(insertion, POSITION, invoked=False) is None
+        assert case.late.at(insertion, invoked=False).on_late is None
     case.requests.engine.takes_late = False
-    assert case.late.listener(case.insertion, POSITION, invoked=False) is None
+    assert case.late.at(case.insertion, invoked=False).on_late is None
 
 
 @pytest.mark.parametrize("invoked", [False, True])
@@ -95,4 +95,4 @@ def test_what_was_typed_past_is_told_only_to_those_who_asked(invoked: bool) -> N
     case = Case(invoked)
     case.requests.suggestions.dismissals.typed_past("file:///a.py", offered(case.snapshot, (0, 4), (0, 4), "alpha(1)"))
     case.shows("")
-    assert case.listener(answer("alpha(1)")) is invoked
+    assert case.answer.found(answer("alpha(1)")) is invoked
