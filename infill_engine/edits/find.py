@@ -18,6 +18,7 @@ from infill_engine.edits.finders.literals import propose_literals
 from infill_engine.edits.finders.new_cases import propose_new_cases
 from infill_engine.edits.finders.new_fields import propose_new_fields
 from infill_engine.edits.finders.new_imports import propose_imports
+from infill_engine.edits.finders.new_methods import propose_new_methods
 from infill_engine.edits.finders.parameter_docs import propose_parameter_docs
 from infill_engine.edits.finders.renames import propose_renames
 from infill_engine.edits.finders.results import propose_results
@@ -66,6 +67,7 @@ FINDERS: tuple[Finder, ...] = (
     propose_fields,
     propose_new_fields,
     propose_new_cases,
+    propose_new_methods,
     propose_imports,
     propose_unused,
     propose_literals,

@@ -65,11 +65,11 @@ def _others(source: Source, holder: Node) -> Iterator[Node]:
     defined = None if names is None else names.at(start)
     if names is None or names.opaque or defined is None or defined.owner is None or defined.role is not Role.DEFINITION:
         return
-    own = _class_of(names, defined.scopes)
+    own = class_of(names, defined.scopes)
     if own is None or not names.scopes[defined.owner.scope].is_class:
         return
     for one in names.owned(defined.owner, Role.DEFINITION):
-        other = _class_of(names, one.scopes)
+        other = class_of(names, one.scopes)
         if other is not None and own.names != other.names and set(own.names) & set(other.bases):
             found = next((near for near in list(ancestors(one.node))[:2] if _list_of(near) is not None), None)
             if found is not None and (listed := _list_of(found)) is not None:
@@ -85,5 +85,5 @@ def _list_of(node: Node) -> Node | None:
     return node.child_by_field_name("parameters")
 
 
-def _class_of(names: Names, scopes: tuple[int, ...]) -> Scope | None:
+def class_of(names: Names, scopes: tuple[int, ...]) -> Scope | None:
     return next((names.scopes[scope] for scope in scopes if names.scopes[scope].is_class), None)

@@ -22,6 +22,21 @@ class ImportForm(Table, frozen=True, kw_only=True):
     object: bool = False
 
 
+class Stubs(Table, frozen=True, kw_only=True):
+    """How a method is implemented that has no body yet.
+
+    `methods` are the nodes of methods in interfaces and base classes. One is abstract if it has no body, or if `marked`
+    is found in it. A class leaves out `modifiers` or has its own, and `statement` is the body. With `structural`, a
+    class implements what has methods of the same names.
+    """
+
+    methods: frozenset[Word]
+    marked: Pattern | None = None
+    modifiers: Pattern | None = None
+    statement: Word
+    structural: bool = False
+
+
 class Syntax(Table, frozen=True, kw_only=True):
     """Node types and fields of the grammar that next edits use. A type is empty if the grammar has none.
 
@@ -81,6 +96,7 @@ class Syntax(Table, frozen=True, kw_only=True):
     entries: frozenset[Word]
     choices: frozenset[Word]
     arms: frozenset[Word]
+    stubs: Stubs | None = None
     imports: frozenset[Word]
     import_forms: tuple[ImportForm, ...] = ()
     preamble: frozenset[Word] = frozenset()

@@ -1,0 +1,165 @@
+"""A method was added to an interface or a base class: propose it where the others are implemented, without a body.
+
+interface Shop { int price(int id); int stock(int id); }      and so
+
+    @Override
+    public int stock(int id) {
+        throw new UnsupportedOperationException();
+    }
+
+What stands before the name, its indentation and its distance are those of the method that is implemented beside it.
+"""
+
+import re
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from infill_engine.edits.finders.implementations import class_of
+from infill_engine.edits.occurrence import Occurrence, Role
+from infill_engine.edits.parsed import ParsedEdit
+from infill_engine.edits.scopes import Names
+from infill_engine.edits.source import Source, ancestors
+from infill_engine.edits.types import Edit, Kind, Proposal, Span
+from infill_engine.text import lines
+from infill_engine.text.languages.node_types import Stubs
+
+CONFIDENCE = 0.6
+MOST_CLASSES = 12
+MOST_METHODS = 30  # of an interface
+
+
+def propose_new_methods(edit: ParsedEdit) -> list[Proposal]:
+    """Return a proposal for each method without a body that the changes add."""
+    stubs, growth = edit.syntax.stubs, 0
+    found: list[Proposal] = []
+    for change in edit.changes if stubs is not None else ():
+        start = change.start + growth
+        growth += change.growth
+        at = start + len(change.new) - len(change.new.lstrip())
+        node = edit.after.node_at(at, at + 1)
+        around = [_inside(one) for one in (node, *ancestors(node))]
+        method = next((one for one in around if stubs and _is_abstract(edit.after, one, stubs)), None)
+        if stubs is None or method is None or method.has_error or not change.new.strip():
+            continue
+        first, last = edit.after.span_of(method.child_by_field_name("parameters") or method)
+        if start <= first and last <= start + len(change.new):
+            found += _proposals(edit.after, method, stubs)
+    return found
+
+
+def _is_abstract(source: Source, node: Node, stubs: Stubs) -> bool:
+    above = node.parent
+    if node.type not in stubs.methods or above is None:
+        return False
+    if stubs.marked is None:
+        return node.child_by_field_name("body") is None
+    return stubs.marked.search(source.text_of(above if above.type == "decorated_definition" else node)) is not None
+
+
+def _proposals(source: Source, method: Node, stubs: Stubs) -> Iterator[Proposal]:
+    name = _name(source, method)
+    own = method if method.parent is None or method.parent.type != "decorated_definition" else method.parent
+    listed = [] if own.parent is None else [_inside(one) for one in own.parent.children]
+    siblings = [one for one in listed if _is_abstract(source, one, stubs)]
+    if not 1 < len(siblings) <= MOST_METHODS:
+        return
+    at = siblings.index(method)
+    done: set[tuple[str, ...]] = _classes(source, name)
+    edits = []
+    for sibling in (*reversed(siblings[:at]), *siblings[at + 1 :]):
+        for one, names in _implementations(source, sibling):
+            if names in done or (stubs.structural and not _has_all(source, siblings, method, names)):
+                continue
+            made = _stub(source, method, sibling, one, stubs)
+            if made is not None:
+                done.add(names)
+                edits.append(made)
+    if edits and len(edits) <= MOST_CLASSES:
+        label = f"implement {name} in {len(edits)} class{'es' if len(edits) > 1 else ''}, without a body yet"
+        yield Proposal(tuple(sorted(edits)), label, CONFIDENCE, Kind.FIELD)
+
+
+def _inside(node: Node) -> Node:
+    """Return a definition without its decorators."""
+    return node.child_by_field_name("definition") or node
+
+
+def _name(source: Source, method: Node) -> str:
+    name = method.child_by_field_name("name")
+    return "" if name is None else source.text_of(name)
+
+
+def _classes(source: Source, name: str) -> set[tuple[str, ...]]:
+    """Return the names of the classes that define a method."""
+    names = Names.of(source, name)
+    found = [] if names is None else [one for one in names.all if one.role is Role.DEFINITION]
+    classes = (None if names is None else class_of(names, one.scopes) for one in found)
+    return {one.names for one in classes if one is not None}
+
+
+def _has_all(source: Source, siblings: list[Node], method: Node, names: tuple[str, ...]) -> bool:
+    return all(names in _classes(source, _name(source, one)) for one in siblings if one != method)
+
+
+def _implementations(source: Source, sibling: Node) -> Iterator[tuple[Node, tuple[str, ...]]]:
+    """Yield the methods that implement one of an interface, with the names of their classes."""
+    stubs, names = source.syntax.stubs, Names.of(source, _name(source, sibling))
+    node = sibling.child_by_field_name("name")
+    own = None if names is None or node is None else names.at(source.to_char(node.start_byte))
+    if names is None or own is None or names.opaque or stubs is None:
+        return
+    base = class_of(names, own.scopes)
+    for one in names.all:
+        other = class_of(names, one.scopes) if one.role is Role.DEFINITION and one != own else None
+        function = None if other is None else _function(one)
+        if other is None or function is None or base is None or other.names == base.names:
+            continue
+        if (stubs.structural or set(base.names) & set(other.bases)) and not _is_abstract(source, function, stubs):
+            yield function, other.names
+
+
+def _function(one: Occurrence) -> Node | None:
+    return next((near for near in list(ancestors(one.node))[:2] if near.child_by_field_name("body") is not None), None)
+
+
+def _head(source: Source, method: Node, stubs: Stubs) -> str:
+    """Return a method of an interface up to its body, without modifiers."""
+    body = method.child_by_field_name("body")
+    end = method.end_byte if body is None else body.start_byte
+    text = source.text[source.to_char(method.start_byte) : source.to_char(end)].strip().rstrip(":;{ ")
+    return text if stubs.modifiers is None else stubs.modifiers.sub("", text)
+
+
+def _stub(source: Source, method: Node, sibling: Node, other: Node, stubs: Stubs) -> Edit | None:
+    """Return the insertion of a method below the one that implements another; None if that is written differently."""
+    text, body = source.text, other.child_by_field_name("body")
+    assert body is not None
+    start, last = source.span_of(other)
+    head = text[start : source.to_char(body.start_byte)]
+    named = re.escape(_head(source, sibling, stubs).partition("(")[0])
+    at = re.search(rf"(?<![\w$]){named}(?=\()", head)
+    if at is None:
+        return None
+    indent = lines.indent_of(text[lines.start_of(text, start) :])
+    near = text[last:].lstrip(" \t\r")
+    close = near.startswith("\n") and re.match(r"\n\s*(?:\n|[})]|\Z)", near) is None
+    lead = re.sub(r"\basync\s+", "", head[: at.start()])
+    made = f"{lead}{_head(source, method, stubs)}{_body(source, other, body, indent, stubs)}"
+    return Edit(Span(last, last, ""), ("\n" if close else "\n\n") + indent + made)
+
+
+def _body(source: Source, other: Node, body: Node, indent: str, stubs: Stubs) -> str:
+    """Return a body laid out like another one."""
+    text, start = source.text, source.to_char(body.start_byte)
+    before = text[source.to_char(other.start_byte) : start]
+    braces = text[start] == "{"
+    first = source.to_char(body.named_children[0].start_byte) if body.named_children else start
+    alone = "\n" in text[start:first] or (not braces and "\n" in before[len(before.rstrip()) :])
+    within = lines.indent_of(text[lines.start_of(text, first) :]) if alone else ""
+    if text.startswith("=>", start):
+        return f" => {stubs.statement}"
+    if not braces:
+        return f":\n{within}{stubs.statement}" if alone else f": {stubs.statement}"
+    inside = f"\n{within}{stubs.statement}\n{indent}" if alone else f" {stubs.statement} "
+    return f"{before[len(before.rstrip()) :]}{{{inside}}}"
