@@ -28,7 +28,8 @@ from infill_engine.budget.work import finished
 from infill_engine.errors import InfillError
 from infill_engine.models.model_loading import load_model
 from infill_engine.models.trunk.denoiser import Choice
-from infill_engine.models.trunk.model import BEFORE, WINDOW, ReadPrompt, TrunkModel
+from infill_engine.models.trunk.model import WINDOW, TrunkModel
+from infill_engine.models.trunk.prompt_cache import BEFORE, PromptCache
 from infill_engine.models.trunk.slots import NO_BLOCKS, Blocks
 
 BLOCKS = 2  # in a pass: as many as its forms hold
@@ -44,7 +45,7 @@ class Decoded:
     passes: list[tuple[int, int, float]] = field(default_factory=list)
 
 
-def decode(model: TrunkModel, prompt: ReadPrompt, most: int, *, blocks: bool) -> Decoded:
+def decode(model: TrunkModel, prompt: PromptCache, most: int, *, blocks: bool) -> Decoded:
     """Return the greedy text after a prompt, of at most `most` tokens, without its end."""
     assert model.denoiser is not None
     found = Decoded()
@@ -55,21 +56,21 @@ def decode(model: TrunkModel, prompt: ReadPrompt, most: int, *, blocks: bool) ->
         depths = range(len(found.tokens), len(found.tokens) + len(rows))
         parents = [[*path, *(~before for before in range(row))] for row in range(len(rows))]
         size, began = len(rows) + len(prompt.waiting), now()
-        expected = model.run_pass(prompt, rows, depths, parents, planned)
+        expected, denoised = prompt.run_pass(rows, depths, parents, planned)
         found.passes.append((size, len(planned), since(began)))
-        after = expected.after or [model.after(prompt)]
+        after = expected or [prompt.after_prompt()]
         choices = [int(one.likeliest[0]) for one in after]
         accepted = min(len(rows), 1)
         while accepted < len(rows) and rows[accepted] == choices[accepted - 1] != model.vocabulary.end:
             accepted += 1
         found.tokens += rows[:accepted]
-        path += [one.slot for one in expected.after[:accepted]]
+        path += [one.slot for one in expected[:accepted]]
         last = accepted - 1  # of the pass; BEFORE in the first one
         token = choices[max(last, 0)]
         chain: list[Choice] = []
-        if expected.denoised is not None and last in planned.anchors:
+        if denoised is not None and last in planned.anchors:
             block = planned.rows(list(planned.anchors).index(last))
-            chain = list(_worth_verifying(model.denoiser.choices(expected.denoised, block, token)))
+            chain = list(_worth_verifying(model.denoiser.choices(denoised, block, token)))
         if token == model.vocabulary.end or len(found.tokens) >= most or prompt.free_slots < len(chain) + 1:
             found.tokens = found.tokens[:most]
             return found

@@ -64,9 +64,9 @@ def pass_costs(model: TrunkModel, window: Window) -> dict[str, float]:
         took = []
         for _ in range(REPEATS):
             reading = finished(model.read(model.prompt(*window)))
-            model.after(reading)
+            reading.after_prompt()
             started = perf_counter()
-            model.run_pass(reading, list(range(rows)), [0] * rows, [[]] * rows)
+            reading.run_pass(list(range(rows)), [0] * rows, [[]] * rows)
             took.append(1000 * (perf_counter() - started))
         found[f"R{rows}"] = round(percentile(took, 0.5), 2)
     return found

@@ -64,8 +64,8 @@ def test_serving_computes_what_was_trained(model):
         tokens = targets[start : start + example.learned].tolist()
         reading = finished(model.read(model.prompt(prefix, suffix)))
         parents = [[~before for before in range(at)] for at in range(len(tokens) - 1)]
-        after = model.run_pass(reading, tokens[:-1], range(len(tokens) - 1), parents).after
-        served = torch.stack([torch.from_numpy(one.logprobs) for one in (model.after(reading), *after)])
+        after, _ = reading.run_pass(tokens[:-1], range(len(tokens) - 1), parents)
+        served = torch.stack([torch.from_numpy(one.logprobs) for one in (reading.after_prompt(), *after)])
         torch.testing.assert_close(logprobs[start : start + example.learned], served, atol=1e-4, rtol=1e-3)
         start += example.learned
 

@@ -19,7 +19,7 @@ def write_left_to_right(
     reading = finished(model.read(model.prompt(before, request.suffix)))
     clock = budget.deadline.clock
     began, size = clock(), model.size_of(max(1, len(reading.waiting)))
-    root = model.after(reading)
+    root = reading.after_prompt()
     budget.costs.observe(Phase.PASS, size, 1000 * (clock() - began))
     learn_pass(tree, {ROOT: root})
     beam = _next(tree, {ROOT}, beams)
@@ -30,8 +30,8 @@ def write_left_to_right(
         began = clock()
         nodes = [tree.nodes[number] for number in beam]
         parents = [[tree.nodes[one].slot for one in tree.path(number)[:-1]] for number in beam]
-        found = model.run_pass(reading, [node.token for node in nodes], [node.depth for node in nodes], parents)
-        learn_pass(tree, dict(zip(beam, found.after, strict=True)))
+        found, _ = reading.run_pass([node.token for node in nodes], [node.depth for node in nodes], parents)
+        learn_pass(tree, dict(zip(beam, found, strict=True)))
         budget.costs.observe(Phase.PASS, work.size, 1000 * (clock() - began))
         beam = _next(tree, set(beam), beams)
     texts = [(one.text.decode(errors="replace"), one.logprob) for one in tree.texts()]
@@ -47,5 +47,5 @@ def read_before_the_line(model: TrunkModel, request: InfillRequest) -> None:
     """Read the text up to the cursor's line, as while typing."""
     line = request.prefix.rfind("\n") + 1
     warm = finished(model.read(model.prompt(request.prefix[:line], request.suffix)))
-    model.after(warm)
+    warm.after_prompt()
     model.forget_continuations()  # those that other systems have read would be free

@@ -18,10 +18,10 @@ from infill_engine.budget.deadline import FinishMargin
 from infill_engine.budget.work import Costs, Job, Phase
 from infill_engine.engine.engine import Engine
 from infill_engine.errors import InputError
-from infill_engine.models.trunk.backends.interface import Backend, Likely
+from infill_engine.models.trunk.backends.interface import Backend, PassResult
 from infill_engine.models.trunk.forms import Form
 from infill_engine.models.trunk.model import TrunkModel
-from infill_engine.models.trunk.slots import NO_BLOCKS, Blocks, Rows
+from infill_engine.models.trunk.slots import Rows
 from infill_engine.sampling.proposals import Proposals
 from infill_engine.sampling.trunk.tree_sampler import MEASURED, TreeSampler
 from infill_engine.types import ONE_HOLE, Draft, Hole, Holes, Surroundings, TextRequest
@@ -137,10 +137,10 @@ class SimulatedBackend:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.backend, name)
 
-    def run(self, buffer: Any, rows: Rows, first: int, blocks: Blocks = NO_BLOCKS) -> Likely:
+    def run(self, buffer: Any, rows: Rows, first: int) -> PassResult:
         """See `Backend`."""
-        self.time.spend(self.time.pass_ms(self.time.model.size_of(len(rows), len(blocks))))
-        return self.backend.run(buffer, rows, first, blocks)
+        self.time.spend(self.time.pass_ms(self.time.model.size_of(len(rows), len(rows.blocks))))
+        return self.backend.run(buffer, rows, first)
 
 
 @dataclass(slots=True)

@@ -1,52 +1,22 @@
-"""The trunk as the search uses it: a cached prompt, and passes over tokens that continue it."""
+"""The trunk as the search uses it: which prompts it keeps, and in which of them a new one is read."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import ceil
 
 from infill_engine.budget.work import Job
 from infill_engine.models.trunk.backends.interface import Backend
-from infill_engine.models.trunk.continuations import Continuations, Prediction
-from infill_engine.models.trunk.denoiser import Denoised, Denoiser
+from infill_engine.models.trunk.denoiser import Denoiser
 from infill_engine.models.trunk.forms import form_for
 from infill_engine.models.trunk.prompt import Prompt, TrunkVocabulary, build_prompt
 from infill_engine.models.trunk.prompt_cache import HURRIED_ROWS, NOTHING, PromptCache
-from infill_engine.models.trunk.slots import NO_BLOCKS, NO_ROWS, TEXTS, Blocks, Rows, joined, text_rows
+from infill_engine.models.trunk.slots import TEXTS, Blocks, text_rows
 from infill_engine.models.trunk.soft_prompt import SoftPrompt
 from infill_engine.settings import WindowSettings
 
 WINDOW = WindowSettings(prefix_chars=1600, suffix_chars=500, project_text=True)
 MOST_ROWS = 64  # of a pass, if the backend sets no limit
-BEFORE = -1  # stands for the end of the prompt among the tokens of a pass
 CACHES = 4  # prompts that are kept: of two editor windows, of a new reading in one, and of a brief visit elsewhere
-
-
-@dataclass(slots=True)
-class ReadPrompt:
-    """A prompt that has been read except for the `waiting` rows, which the first pass reads."""
-
-    prompt: Prompt
-    cache: PromptCache
-    waiting: Rows
-    outdated_suffix: bool
-
-    @property
-    def continuations(self) -> Continuations:
-        """What is known about texts that continue the prompt."""
-        return self.cache.continuations
-
-    @property
-    def free_slots(self) -> int:
-        """How many more tokens of texts fit."""
-        return self.continuations.free_slots
-
-
-@dataclass(frozen=True, slots=True)
-class PassResult:
-    """The predictions after each token of a pass, in order, and what its blocks propose."""
-
-    after: list[Prediction]
-    denoised: Denoised | None
 
 
 @dataclass(slots=True)
@@ -91,7 +61,7 @@ class TrunkModel:
 
     def read(
         self, prompt: Prompt, *, part: int = MOST_ROWS, large_part: int = MOST_ROWS, hurried: bool = False
-    ) -> Job[ReadPrompt]:
+    ) -> Job[PromptCache]:
         """Read the new part of a prompt.
 
         Reads `part` rows at a time, or `large_part` while many are left; the last part waits for the next pass. If
@@ -102,10 +72,10 @@ class TrunkModel:
         prompt, cache = self._kept_for(prompt) if hurried else (prompt, self._cache_to_read(prompt))
         if self._is_served_by_others(prompt, cache):
             large_part = part
-        waiting = yield from cache.read(prompt, part, large_part, hurried=hurried)
-        return ReadPrompt(prompt, cache, waiting, cache.outdated_suffix)
+        yield from cache.read(prompt, part, large_part, hurried=hurried)
+        return cache
 
-    def read_separately(self, prompt: Prompt, *, part: int) -> Job[ReadPrompt]:
+    def read_separately(self, prompt: Prompt, *, part: int) -> Job[PromptCache]:
         """Read the prompt of a next edit with the edit adapter, or after the soft prompt, if there is one of them.
 
         It has a buffer of its own, so that it replaces no completion's prompt.
@@ -114,18 +84,17 @@ class TrunkModel:
         cache = self._separate = self._separate or PromptCache(self.backend, adapted=adapts)
         if self.soft_prompt is not None and not adapts:
             prompt = replace(prompt, head=self.soft_prompt.tokens)
-            if cache.head != prompt.head:
+            if cache.prompt.head != prompt.head:
                 cache.begin_with(self.soft_prompt)
         cache.continuations.clear()  # its texts need all slots
-        waiting = yield from cache.read(prompt, part, part)
-        return ReadPrompt(prompt, cache, waiting, cache.outdated_suffix)
+        yield from cache.read(prompt, part, part)
+        return cache
 
-    def read_nearest(self, prompt: Prompt, tokens: int) -> Job[ReadPrompt]:
+    def read_nearest(self, prompt: Prompt, tokens: int) -> Job[PromptCache]:
         """Read only the nearest text of a prompt, in a buffer of its own, because there is no time for the rest."""
         cache = self._nearest = self._nearest or PromptCache(self.backend)
-        prompt = prompt.nearest(tokens)
-        waiting = yield from cache.read(prompt, self.most_rows, self.most_rows)
-        return ReadPrompt(prompt, cache, waiting, outdated_suffix=False)
+        yield from cache.read(prompt.nearest(tokens), self.most_rows, self.most_rows)
+        return cache
 
     @property
     def held_separately(self) -> tuple[int, ...]:
@@ -134,16 +103,8 @@ class TrunkModel:
 
     def rows_to_read(self, prompt: Prompt) -> int:
         """Return how many rows a hurried request would have to read, whatever the head."""
-        rows = (cache.waits_for(replace(prompt, head=cache.head)) for cache in self._caches)
+        rows = (cache.waits_for(replace(prompt, head=cache.prompt.head)) for cache in self._caches)
         return min(rows, default=len(prompt.tokens))
-
-    def after(self, reading: ReadPrompt) -> Prediction:
-        """Return the prediction after the prompt. Runs one pass over the waiting rows, if there are any."""
-        if reading.waiting:
-            self.run_pass(reading, (), (), ())
-        found = reading.continuations.get(())
-        assert found is not None  # otherwise the prompt's last token would wait
-        return found
 
     def forget_continuations(self) -> None:
         """Forget what was predicted after prompts; the prompts themselves stay."""
@@ -167,37 +128,10 @@ class TrunkModel:
             width = self.denoiser.slots if self.denoiser is not None else 1
             widths = [min(width, masks - before) for before in range(0, masks, width)]
             blocks = Blocks(range(len(widths)), widths)
-            cache.run(text_rows(NOTHING, [0] * rows, [0] * rows, slots, [[]] * rows), 0, blocks)
+            texts = text_rows(NOTHING, [0] * rows, [0] * rows, slots, [[]] * rows)
+            cache.run(replace(texts, blocks=blocks), 0)
 
         return run_pass
-
-    def run_pass(
-        self,
-        reading: ReadPrompt,
-        tokens: Sequence[int],
-        depths: Sequence[int],
-        parents: Sequence[Sequence[int]],
-        blocks: Blocks = NO_BLOCKS,
-    ) -> PassResult:
-        """Read `tokens` [T] after the prompt, and the rows of the prompt that wait.
-
-        `depths` are the tokens' positions after the prompt. `parents` are the slots of the tokens before each of them;
-        negative numbers are tokens of this pass (~0 is the first). The anchors of `blocks` are such tokens, or BEFORE
-        for the end of a prompt that waits. The prediction after the prompt is kept in its continuations.
-        """
-        slots = reading.continuations.take(len(tokens))
-        before = [[slots[~parent] if parent < 0 else parent for parent in each] for each in parents]
-        waiting = reading.waiting
-        rows = joined(waiting, text_rows(reading.prompt, tokens, depths, slots, before))
-        placed = Blocks([len(waiting) + anchor for anchor in blocks.anchors], blocks.widths)
-        found = reading.cache.run(rows, max(len(waiting) - 1, 0), placed)
-        reading.cache.hold(reading.prompt, waiting.slots)
-        reading.waiting = NO_ROWS
-        places = [-1, *slots] if waiting else slots
-        after = [Prediction(*row) for row in zip(found.logprobs, found.tokens, places, strict=True)]
-        if waiting:
-            reading.continuations.keep((), after.pop(0))
-        return PassResult(after, found.denoised)
 
     def _kept_for(self, prompt: Prompt) -> tuple[Prompt, PromptCache]:
         """Return the prompt with the head of the cache that leaves the least to read, and that cache.
@@ -208,7 +142,7 @@ class TrunkModel:
         def cost(each: tuple[Prompt, PromptCache]) -> tuple[int, bool]:
             return each[1].waits_for(each[0]), each[1].has_outdated_suffix_for(each[0])
 
-        prompts = [(replace(prompt, head=cache.head), cache) for cache in reversed(self._caches)]
+        prompts = [(replace(prompt, head=cache.prompt.head), cache) for cache in reversed(self._caches)]
         found, cache = min(prompts, key=cost, default=(prompt, None))
         if cache is None or not self._shares_much(cache, found):
             return prompt, self._cache_for(prompt)
@@ -218,7 +152,7 @@ class TrunkModel:
     def _is_served_by_others(self, prompt: Prompt, cache: PromptCache) -> bool:
         """Return whether requests can be answered from another cache while this one is being read."""
         others = (other for other in self._caches if other is not cache)
-        return any(other.waits_for(replace(prompt, head=other.head)) <= HURRIED_ROWS for other in others)
+        return any(other.waits_for(replace(prompt, head=other.prompt.head)) <= HURRIED_ROWS for other in others)
 
     def _cache_to_read(self, prompt: Prompt) -> PromptCache:
         """Return a cache for a prompt that nobody waits for. One with an outdated suffix is left to serve meanwhile."""

@@ -30,34 +30,6 @@ _EVERY = np.arange(SLOTS)
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
-    """Tokens of one pass: ids, positions and slots [T] each, and which slots each row sees [T, SLOTS].
-
-    No row sees a slot before `first`. If `adapted`, the pass adds the terms of the edit adapter.
-    """
-
-    ids: Sequence[int]
-    positions: Sequence[int]
-    slots: Sequence[int]
-    seen: Bools
-    first: int = SUFFIX
-    adapted: bool = False
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def part(self, numbers: slice) -> "Rows":
-        """Return some of the rows."""
-        ids, positions, slots = self.ids[numbers], self.positions[numbers], self.slots[numbers]
-        return replace(self, ids=ids, positions=positions, slots=slots, seen=self.seen[numbers])
-
-    @property
-    def used(self) -> slice:
-        """The slots that a pass over these rows reads."""
-        return slice(self.first, max(TEXTS, max(self.slots, default=0) + 1))
-
-
-@dataclass(frozen=True, slots=True)
 class Blocks:
     """Blocks of mask rows in a pass: block b has `widths[b]` of them, after row `anchors[b]`."""
 
@@ -90,6 +62,39 @@ class Blocks:
 
 
 NO_BLOCKS = Blocks((), ())
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of one pass: ids, positions and slots [T] each, and which slots each row sees [T, SLOTS].
+
+    No row sees a slot before `first`. `blocks` are the mask rows after them. If `adapted`, the pass adds the terms of
+    the edit adapter; such a pass has no blocks.
+    """
+
+    ids: Sequence[int]
+    positions: Sequence[int]
+    slots: Sequence[int]
+    seen: Bools
+    first: int = SUFFIX
+    blocks: Blocks = NO_BLOCKS
+    adapted: bool = False
+
+    def __len__(self) -> int:
+        """The number of rows without mask rows."""
+        return len(self.ids)
+
+    def part(self, numbers: slice) -> "Rows":
+        """Return some of the rows, for a pass of their own."""
+        ids, positions, slots = self.ids[numbers], self.positions[numbers], self.slots[numbers]
+        return replace(self, ids=ids, positions=positions, slots=slots, seen=self.seen[numbers])
+
+    @property
+    def used(self) -> slice:
+        """The slots that a pass over these rows reads."""
+        return slice(self.first, max(TEXTS, max(self.slots, default=0) + 1))
+
+
 NO_ROWS = Rows((), (), (), np.zeros((0, SLOTS), np.bool_))
 
 

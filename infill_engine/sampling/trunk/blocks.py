@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import log
 
 from infill_engine.models.trunk.denoiser import Denoised, Denoiser
-from infill_engine.models.trunk.model import BEFORE
+from infill_engine.models.trunk.prompt_cache import BEFORE
 from infill_engine.models.trunk.slots import NO_BLOCKS, Blocks
 from infill_engine.sampling.trunk.token_tree import ROOT, TokenTree
 from infill_engine.sampling.trunk.tree_growth import propose

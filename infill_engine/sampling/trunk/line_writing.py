@@ -10,8 +10,8 @@ import numpy as np
 
 from infill_engine.context.ngrams import LONGEST, Ngrams
 from infill_engine.models.trunk.denoiser import Floats, Ints
-from infill_engine.models.trunk.model import ReadPrompt
 from infill_engine.models.trunk.prompt import TrunkVocabulary
+from infill_engine.models.trunk.prompt_cache import PromptCache
 from infill_engine.sampling.trunk.shared_passes import NoRoom, Wanted, Writing
 
 DRAFTED = 12  # tokens of the old text that a pass verifies after a token that is not in it
@@ -29,7 +29,7 @@ class LineWriter:
     """
 
     vocabulary: TrunkVocabulary
-    read: ReadPrompt
+    read: PromptCache
     patch: Ngrams
     slots: list[int]
     tokens: list[int]

@@ -14,7 +14,8 @@ from infill_engine.context.ngrams import Ngrams
 from infill_engine.edits.resemblance import NEWEST, Resemblance
 from infill_engine.edits.types import Region, ScoredChange
 from infill_engine.models.trunk.denoiser import Floats, Ints
-from infill_engine.models.trunk.model import ReadPrompt, TrunkModel
+from infill_engine.models.trunk.model import TrunkModel
+from infill_engine.models.trunk.prompt_cache import PromptCache
 from infill_engine.sampling.trunk.diff_prompt import DiffPrompt
 from infill_engine.sampling.trunk.line_writing import LineWriter
 from infill_engine.sampling.trunk.shared_passes import NoRoom, Writing, run_together
@@ -46,7 +47,7 @@ class Rewriting:
     """The search in one region. `part` is the number of rows that a pass may have. `found` are the changes so far."""
 
     model: TrunkModel
-    read: ReadPrompt
+    read: PromptCache
     prompt: DiffPrompt
     part: int
     region: Region

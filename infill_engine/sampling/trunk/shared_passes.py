@@ -7,7 +7,8 @@ from typing import TypeVar
 
 from infill_engine.budget.work import Job, Phase, Work
 from infill_engine.models.trunk.continuations import Prediction
-from infill_engine.models.trunk.model import ReadPrompt, TrunkModel
+from infill_engine.models.trunk.model import TrunkModel
+from infill_engine.models.trunk.prompt_cache import PromptCache
 
 T = TypeVar("T")
 
@@ -27,7 +28,7 @@ class Wanted:
 Writing = Generator[Wanted, list[Prediction], T]  # receives the predictions after the tokens
 
 
-def run_together(model: TrunkModel, read: ReadPrompt, writings: Sequence[Writing[T]], most_rows: int) -> Job[list[T]]:
+def run_together(model: TrunkModel, read: PromptCache, writings: Sequence[Writing[T]], most_rows: int) -> Job[list[T]]:
     """Run all writings to their ends, and return what they return.
 
     When rows are scarce, earlier writings take precedence. A pass has at most `most_rows` rows, unless a single writing
@@ -54,7 +55,7 @@ def run_together(model: TrunkModel, read: ReadPrompt, writings: Sequence[Writing
             continue
         rows = len(read.waiting) + sum(len(wanted[number].tokens) for number in chosen)
         yield Work(Phase.PASS, model.size_of(rows))
-        for number, found in _one_pass(model, read, {number: wanted[number] for number in chosen}):
+        for number, found in _one_pass(read, {number: wanted[number] for number in chosen}):
             go_on(number, found)
     return [ended[number] for number in range(len(writings))]
 
@@ -70,7 +71,7 @@ def _fitting(wanted: dict[int, Wanted], free: int, most_rows: int) -> list[int]:
     return chosen
 
 
-def _one_pass(model: TrunkModel, read: ReadPrompt, wanted: dict[int, Wanted]) -> Iterator[tuple[int, list[Prediction]]]:
+def _one_pass(read: PromptCache, wanted: dict[int, Wanted]) -> Iterator[tuple[int, list[Prediction]]]:
     tokens: list[int] = []
     depths: list[int] = []
     parents: list[list[int]] = []
@@ -79,6 +80,7 @@ def _one_pass(model: TrunkModel, read: ReadPrompt, wanted: dict[int, Wanted]) ->
         parents += [[*each.after, *(~before for before in range(rows.start, row))] for row in rows]
         depths += range(len(each.after), len(each.after) + len(rows))
         tokens += each.tokens
-    found = iter(model.run_pass(read, tokens, depths, parents).after)
+    after, _ = read.run_pass(tokens, depths, parents)
+    found = iter(after)
     for number, each in wanted.items():
         yield number, [*islice(found, len(each.tokens))]

@@ -13,9 +13,9 @@ from infill_engine.context.retrieval import Retriever
 from infill_engine.edits.types import Region
 from infill_engine.models.cached_lines import CachedLines
 from infill_engine.models.trunk.forms import MASKS, Form
-from infill_engine.models.trunk.model import WINDOW, ReadPrompt, TrunkModel
+from infill_engine.models.trunk.model import WINDOW, TrunkModel
 from infill_engine.models.trunk.prompt import Prompt, build_head, fitting
-from infill_engine.models.trunk.prompt_cache import HURRIED_ROWS
+from infill_engine.models.trunk.prompt_cache import HURRIED_ROWS, PromptCache
 from infill_engine.sampling.proposals import Proposals, unscored_drafts
 from infill_engine.sampling.proposer import Capabilities, Changes, Proposer, Rehearsal
 from infill_engine.sampling.trunk.diff_prompt import diff_prompt
@@ -75,7 +75,7 @@ class TreeSampler(Proposer):
         read = yield from self._read(self.model.prompt(before, around.suffix, head))
         if read.waiting:
             yield Work(Phase.PASS, self.model.size_of(len(read.waiting)))
-            self.model.after(read)
+            read.after_prompt()
         yield from self._lines.encode(around.around(partial_word))
 
     def propose(
@@ -162,7 +162,7 @@ class TreeSampler(Proposer):
             for phase in (Phase.READ, Phase.PASS):
                 self.costs.observe(phase, self.model.size_of(rows, masks), took_ms)
 
-    def _read(self, prompt: Prompt, *, hurried: bool = False) -> Job[ReadPrompt]:
+    def _read(self, prompt: Prompt, *, hurried: bool = False) -> Job[PromptCache]:
         limit_ms = max(self.part_ms, HURRIED_MS) if hurried else self.part_ms
         part, large_part = self._largest_part(limit_ms), self._largest_part(self.large_part_ms)
         return self.model.read(prompt, part=part, large_part=large_part, hurried=hurried)

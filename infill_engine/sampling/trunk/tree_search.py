@@ -16,7 +16,8 @@ from infill_engine.budget.work import AskLimit, Costs, Job, OutOfTime, PassState
 from infill_engine.context.ngrams import LONGEST, Ngrams
 from infill_engine.models.base import NoNumbersError
 from infill_engine.models.trunk.forms import Form
-from infill_engine.models.trunk.model import ReadPrompt, TrunkModel
+from infill_engine.models.trunk.model import TrunkModel
+from infill_engine.models.trunk.prompt_cache import PromptCache
 from infill_engine.models.trunk.slots import NO_BLOCKS, Blocks
 from infill_engine.sampling.proposals import unscored
 from infill_engine.sampling.trunk.blocks import BlockPlanner
@@ -45,7 +46,7 @@ class TreeSearch:
     """The tree of one request, which grows with each pass."""
 
     model: TrunkModel
-    prompt: ReadPrompt
+    cache: PromptCache
     request: InfillRequest | AlternativesRequest
     hole: Hole
     holes: Holes
@@ -69,7 +70,7 @@ class TreeSearch:
     @cached_property
     def _before(self) -> list[int]:
         """The tokens before the hole, as many as the counts use."""
-        return [*self.prompt.prompt.prefix[1:], *self.prompt.prompt.middle[1:]][-LONGEST:]
+        return [*self.cache.prompt.prefix[1:], *self.cache.prompt.middle[1:]][-LONGEST:]
 
     @cached_property
     def _replaced_texts(self) -> list[str]:
@@ -98,7 +99,7 @@ class TreeSearch:
         passes = 0
         self._recall()
         while True:
-            worthwhile, waiting = self._rows(self._wanted), len(self.prompt.waiting)
+            worthwhile, waiting = self._rows(self._wanted), len(self.cache.waiting)
             self.is_complete = not worthwhile and not waiting
             if self.is_complete:
                 break
@@ -118,7 +119,7 @@ class TreeSearch:
 
     def _size(self, worthwhile: Sequence[int], time_ms: float) -> Form:
         """Return the size of the next pass; the smallest one if there is no time for any."""
-        waiting, tree = len(self.prompt.waiting), self.tree
+        waiting, tree = len(self.cache.waiting), self.tree
         reads_prompt = not tree.nodes[ROOT].seen
         gains = np.cumsum([float(reads_prompt), *self._chances(worthwhile)])
         sizes = [
@@ -149,7 +150,7 @@ class TreeSearch:
 
     def _recall(self) -> None:
         """Add cached predictions of earlier searches with the same prompt, without a forward pass."""
-        known, tree = self.prompt.continuations, self.tree
+        known, tree = self.cache.continuations, self.tree
         root = known.get(())
         found = {} if root is None else {ROOT: root}
         while found:
@@ -193,7 +194,7 @@ class TreeSearch:
 
     def _rows(self, wanted: int) -> list[int]:
         """Return the nodes that the next pass may read, those that must be read or are likeliest first."""
-        tree, most = self.tree, min(self.prompt.free_slots, self.model.most_rows - len(self.prompt.waiting))
+        tree, most = self.tree, min(self.cache.free_slots, self.model.most_rows - len(self.cache.waiting))
         nodes = tree.worthwhile(wanted)
         needed = [number for number in nodes if number in tree.needed]
         if needed:
@@ -236,7 +237,7 @@ class TreeSearch:
         """Return the blocks of a pass over some nodes, with at most `room` masks."""
         if self._planner is None or not room:
             return NO_BLOCKS
-        return self._planner.plan(numbers, room, behind_prompt=bool(self.prompt.waiting))
+        return self._planner.plan(numbers, room, behind_prompt=bool(self.cache.waiting))
 
     def _pass(self, numbers: Sequence[int], blocks: Blocks) -> None:
         """Run one pass over some nodes, the waiting part of the prompt, and the blocks of masks after them."""
@@ -246,11 +247,11 @@ class TreeSearch:
             [~order[one] if one in order else tree.nodes[one].slot for one in tree.path(number)[:-1]]
             for number in numbers
         ]
-        known, reads_prompt = self.prompt.continuations, bool(self.prompt.waiting)
-        found = self.model.run_pass(
-            self.prompt, [node.token for node in nodes], [node.depth for node in nodes], parents, blocks
+        known, reads_prompt = self.cache.continuations, bool(self.cache.waiting)
+        found, denoised = self.cache.run_pass(
+            [node.token for node in nodes], [node.depth for node in nodes], parents, blocks
         )
-        after = dict(zip(numbers, found.after, strict=True))
+        after = dict(zip(numbers, found, strict=True))
         if reads_prompt and (root := known.get(())) is not None:
             after[ROOT] = root
         if any(np.isnan(prediction.logprobs[0]) for prediction in after.values()):
@@ -258,8 +259,8 @@ class TreeSearch:
         for number in numbers:
             known.keep(tuple(tree.tokens(number)), after[number])
         learn_pass(tree, after)
-        if found.denoised is not None and self._planner is not None:
-            self._planner.learn(numbers, blocks, found.denoised)
+        if denoised is not None and self._planner is not None:
+            self._planner.learn(numbers, blocks, denoised)
 
     def _propose(self, one: Finished, text: str, passes: int) -> Proposal:
         scored = (*one.logprobs, one.ending)

@@ -7,21 +7,21 @@ from typing import Any, Protocol
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.denoiser import Denoised, Denoiser, Floats, Ints
 from infill_engine.models.trunk.forms import Form
-from infill_engine.models.trunk.slots import NO_BLOCKS, Blocks, Rows
+from infill_engine.models.trunk.slots import Rows
 from infill_engine.models.trunk.soft_prompt import SoftPrompt
 
 LIKELIEST = 24  # tokens kept after each row, and words for each mask row
 
 
 @dataclass(frozen=True, slots=True)
-class Likely:
-    """The predictions after some rows: log-probabilities [T, V] in nats, and the likeliest tokens [T, LIKELIEST], best
-    first.
+class PassResult:
+    """The predictions after T rows of a pass: log-probabilities [T, V] in nats, and the likeliest tokens
+    [T, LIKELIEST], best first. `denoised` is what the blocks of the pass propose.
     """
 
     logprobs: Floats
-    tokens: Ints
-    denoised: Denoised | None = None  # what the pass's blocks propose
+    likeliest: Ints
+    denoised: Denoised | None = None
 
 
 class Backend(Protocol):
@@ -55,11 +55,10 @@ class Backend(Protocol):
         """Whether it has an edit adapter."""
         ...
 
-    def run(self, buffer: Any, rows: Rows, first: int, blocks: Blocks = NO_BLOCKS) -> Likely:
-        """Run one pass over rows, and over the mask rows of the blocks after them.
+    def run(self, buffer: Any, rows: Rows, first: int) -> PassResult:
+        """Run one pass. Return the predictions from row `first` on.
 
-        Writes the rows' keys and values to their slots, and keeps nothing of mask rows. Returns the predictions from
-        row `first` on. Adapted rows have no blocks.
+        Writes the rows' keys and values to their slots, and keeps nothing of mask rows.
         """
         ...
 

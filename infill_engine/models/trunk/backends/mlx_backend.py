@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infill_engine.models.runtime.devices import MLX, on_apple_silicon
-from infill_engine.models.trunk.backends.interface import LIKELIEST, Likely
+from infill_engine.models.trunk.backends.interface import LIKELIEST, PassResult
 from infill_engine.models.trunk.denoiser import Denoised, Denoiser, Floats, Ints
 from infill_engine.models.trunk.edit_adapter import EditAdapter
 from infill_engine.models.trunk.forms import Form
 from infill_engine.models.trunk.merged import MergedLayer, MergedWeights
-from infill_engine.models.trunk.slots import NO_BLOCKS, SLOTS, Blocks, Rows
+from infill_engine.models.trunk.slots import SLOTS, Rows
 from infill_engine.models.trunk.soft_prompt import SoftPrompt
 
 BITS, GROUP = 8, 64
@@ -81,7 +81,7 @@ class MlxBackend:
         shape = (self.config.kv_heads, SLOTS, self.config.head_dim)
         return [(mx.zeros(shape, self.dtype), mx.zeros(shape, self.dtype)) for _ in range(self.config.layers)]
 
-    def run(self, buffer: Buffer, rows: Rows, first: int, blocks: Blocks = NO_BLOCKS) -> Likely:
+    def run(self, buffer: Buffer, rows: Rows, first: int) -> PassResult:
         """See `Backend`."""
         slots, used = mx.array(list(rows.slots)), rows.used
         mask = mx.array(rows.seen[:, used])
@@ -99,13 +99,14 @@ class MlxBackend:
                 entered = x
             x = self._forward(number, layer, x, turn, see)
         found = _logprobs(self._head(self._normed(x[first:], self._norm)))
-        denoised = self._denoise(self.denoiser, entered, buffer, rows, blocks) if self.denoiser and blocks else None
+        denoised = self._denoise(self.denoiser, entered, buffer, rows) if self.denoiser and rows.blocks else None
         mx.eval(buffer)
-        return Likely(found, _likeliest(found), denoised)
+        return PassResult(found, _likeliest(found), denoised)
 
-    def _denoise(self, denoiser: Denoiser, entered: mx.array, buffer: Buffer, rows: Rows, blocks: Blocks) -> Denoised:
+    def _denoise(self, denoiser: Denoiser, entered: mx.array, buffer: Buffer, rows: Rows) -> Denoised:
         """Return what mask rows propose. `entered` [T, D] are the states of the rows where mask rows join."""
-        used, slots, numbers = rows.used, mx.array(blocks.slots), blocks.numbers
+        blocks, used = rows.blocks, rows.used
+        slots, numbers = mx.array(blocks.slots), blocks.numbers
         anchor = entered[mx.array(blocks.behind)]
         known = self._entry(self._normed(anchor, self._masked[0].attention_norm))
         known = known.reshape(len(numbers), -1, self.config.dim)[mx.arange(len(numbers)), slots]

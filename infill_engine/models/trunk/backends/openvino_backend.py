@@ -10,7 +10,7 @@ import openvino as ov
 from numpy.typing import NDArray
 
 from infill_engine.models.runtime.allocator import release_mapped
-from infill_engine.models.trunk.backends.interface import LIKELIEST, Likely
+from infill_engine.models.trunk.backends.interface import LIKELIEST, PassResult
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.denoiser import Denoised, Floats, Ints
 from infill_engine.models.trunk.forms import Branch, Form, branches_of, form_for, forms_of
@@ -18,7 +18,7 @@ from infill_engine.models.trunk.graph import OPERATIONS, UNSEEN, WEIGHTS
 from infill_engine.models.trunk.graph_branch import BLOCKS
 from infill_engine.models.trunk.graph_heads import BLOCK, LIKELIEST_OF_BLOCKS
 from infill_engine.models.trunk.products import rounding_options
-from infill_engine.models.trunk.slots import NO_BLOCKS, SLOTS, TEXTS, Blocks, Rows
+from infill_engine.models.trunk.slots import SLOTS, TEXTS, Rows
 from infill_engine.models.trunk.soft_prompt import SoftPrompt
 from infill_engine.models.trunk.sources import Parts
 
@@ -65,22 +65,24 @@ class OpenVinoBackend:
     def _shape(self) -> tuple[int, int, int, int]:
         return self.config.layers, 2 * self.config.kv_heads, SLOTS, self.config.head_dim
 
-    def run(self, buffer: Buffer, rows: Rows, first: int, blocks: Blocks = NO_BLOCKS) -> Likely:
+    def run(self, buffer: Buffer, rows: Rows, first: int) -> PassResult:
         """See `Backend`. More rows than the largest form has are read in several passes."""
         most = max(form.rows for form in self.forms)
         if len(rows) <= most:
-            branch = Branch(form_for(self.forms, len(rows), len(blocks)), rows.adapted)
-            return self._run(buffer, rows, first, blocks, branch)
-        assert not blocks
+            form = form_for(self.forms, len(rows), len(rows.blocks))
+            return self._run(buffer, rows, first, Branch(form, rows.adapted))
+        assert not rows.blocks
         before = self.run(buffer, rows.part(slice(most)), min(first, most - 1))
         after = self.run(buffer, rows.part(slice(most, None)), max(first - most, 0))
         if first >= most:
             return after
-        return Likely(np.concatenate([before.logprobs, after.logprobs]), np.concatenate([before.tokens, after.tokens]))
+        return PassResult(
+            np.concatenate([before.logprobs, after.logprobs]), np.concatenate([before.likeliest, after.likeliest])
+        )
 
-    def _run(self, buffer: Buffer, rows: Rows, first: int, blocks: Blocks, branch: Branch) -> Likely:
+    def _run(self, buffer: Buffer, rows: Rows, first: int, branch: Branch) -> PassResult:
         """Run one pass of a branch."""
-        form, number = branch.form, self._branches.index(branch)
+        form, number, blocks = branch.form, self._branches.index(branch), rows.blocks
         slots, every = np.array(rows.slots), sum(form)
         kept = self._kept(rows, slots)
         behind = np.array(rows.positions)[blocks.behind] + 1 + blocks.slots
@@ -93,7 +95,7 @@ class OpenVinoBackend:
             _padded(rows.ids, form.rows),
             _padded(range(first, len(rows)), _wanted(len(rows) - first, form), len(rows) - 1),
             *self._rotations(positions),
-            _mask(rows, kept, blocks, form, size),
+            _mask(rows, kept, form, size),
             own,
             _padded(blocks.anchors, BLOCKS),
             _padded(blocks.numbers * self.denoiser.slots + blocks.slots if self.denoiser else (), form.masks),
@@ -111,7 +113,7 @@ class OpenVinoBackend:
             chances = np.take_along_axis(of_words, words, 1)
             denoised = Denoised(words, chances, found["confidence"][: len(blocks), 0].copy())
         logprobs, tokens = _likeliest(found, "logprobs", len(rows) - first)
-        return Likely(logprobs.copy(), tokens, denoised)  # the next pass overwrites the request's memory
+        return PassResult(logprobs.copy(), tokens, denoised)  # the next pass overwrites the request's memory
 
     def copy(self, buffer: Buffer, slots: Sequence[int], to: int) -> None:
         """See `Backend`."""
@@ -246,12 +248,12 @@ def _wanted(rows: int, form: Form) -> int:
     return rows if rows == 1 else min(-(-rows // WANTED_STEP) * WANTED_STEP, form.rows)
 
 
-def _mask(rows: Rows, kept: Ints, blocks: Blocks, form: Form, size: int) -> Floats:
+def _mask(rows: Rows, kept: Ints, form: Form, size: int) -> Floats:
     """Return what each row and mask row of a form sees among the keys [T + M, size]: 0 where it does, else UNSEEN.
 
     The keys are those in the slots `kept`, others that nobody sees, and last those of the rows themselves.
     """
-    count, numbers = len(rows), blocks.numbers
+    count, blocks, numbers = len(rows), rows.blocks, rows.blocks.numbers
     mask = np.full((sum(form), size), UNSEEN, np.float32)
     own = mask[:, size - sum(form) :]
     mask[:count, : len(kept)][rows.seen[:, kept]] = 0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from infill_engine.models.trunk.backends.interface import LIKELIEST, Likely
+from infill_engine.models.trunk.backends.interface import LIKELIEST, PassResult
 from infill_engine.models.trunk.backends.torch_blocks import TorchBlocks
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.denoiser import Denoiser
@@ -20,7 +20,7 @@ from infill_engine.models.trunk.network import (
     rotate,
     rotations,
 )
-from infill_engine.models.trunk.slots import NO_BLOCKS, SLOTS, Blocks, Bools, Rows
+from infill_engine.models.trunk.slots import SLOTS, Bools, Rows
 from infill_engine.models.trunk.soft_prompt import SoftPrompt
 
 Buffer = list[Tensor]  # a layer's keys and values each, [2, kv_heads, SLOTS, head_dim]
@@ -63,7 +63,7 @@ class TorchBackend:
         return [torch.zeros(shape, dtype=self.dtype, device=self.device) for _ in range(self.config.layers)]
 
     @torch.inference_mode()
-    def run(self, buffer: Buffer, rows: Rows, first: int, blocks: Blocks = NO_BLOCKS) -> Likely:
+    def run(self, buffer: Buffer, rows: Rows, first: int) -> PassResult:
         """See `Backend`."""
         network = self.adapted if rows.adapted else self.network
         assert network is not None
@@ -81,11 +81,11 @@ class TorchBackend:
         joins = self.blocks.denoiser.first_layer if self.blocks is not None else len(network.layers)
         entered = forward(network, x, positions, attend, slice(joins))
         states = forward(network, entered, positions, attend, slice(joins, None))
-        if self.blocks is not None and blocks:
-            denoised = self.blocks.denoise(entered, buffer, used, rows, blocks)
+        if self.blocks is not None and rows.blocks:
+            denoised = self.blocks.denoise(entered, buffer, rows)
         logprobs = torch.log_softmax(network.logits(normed(network, states[first:])).float(), -1)
         likeliest = logprobs.topk(LIKELIEST).indices
-        return Likely(logprobs.numpy(force=True), likeliest.numpy(force=True), denoised)
+        return PassResult(logprobs.numpy(force=True), likeliest.numpy(force=True), denoised)
 
     def _mask(self, seen: Bools) -> Tensor:
         hidden = ~torch.from_numpy(seen).to(self.device)

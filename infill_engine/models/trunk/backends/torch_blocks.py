@@ -13,7 +13,7 @@ from infill_engine.models.trunk.backends.torch_products import Codes, Product, S
 from infill_engine.models.trunk.denoiser import Denoised, Denoiser
 from infill_engine.models.trunk.files.weights import Packed
 from infill_engine.models.trunk.network import UNSEEN, Layer, Network, attention, forward, normed
-from infill_engine.models.trunk.slots import Blocks, Rows
+from infill_engine.models.trunk.slots import Rows
 
 OfRows = Callable[[Codes, Scales, Tensor | None], Product]
 Kept = Sequence[Tensor]  # a layer's keys and values each, [2, kv_heads, S, head_dim]
@@ -60,11 +60,12 @@ class TorchBlocks:
             tensor("confidence.weight")[:-1],
         )
 
-    def denoise(self, entered: Tensor, kept: Kept, used: slice, rows: Rows, blocks: Blocks) -> Denoised:
-        """Return what the mask rows of `blocks` propose. `entered` [T, D] are the states of `rows` at the first layer.
+    def denoise(self, entered: Tensor, kept: Kept, rows: Rows) -> Denoised:
+        """Return what the mask rows propose. `entered` [T, D] are the states of `rows` at the first layer.
 
-        `kept` has the keys and values of all layers, including those of `rows`. Only the slots in `used` are seen.
+        `kept` has the keys and values of all layers, including those of `rows`.
         """
+        blocks, used = rows.blocks, rows.used
         config, device, first_layer = self.network.config, entered.device, self.denoiser.first_layer
         numbers, behind = torch.from_numpy(blocks.numbers), torch.from_numpy(blocks.behind)
         slots = torch.from_numpy(blocks.slots).to(device)

@@ -86,9 +86,9 @@ def mlx(source, denoiser):
     return backend.MlxBackend(source.open(), "float32", denoiser)
 
 
-def rows_of(tokens):
+def rows_of(tokens, blocks=NO_BLOCKS):
     seen = np.tril(np.ones((SLOTS, SLOTS), np.bool_))[: len(tokens)]
-    return Rows(tokens, range(len(tokens)), range(len(tokens)), seen, 0)
+    return Rows(tokens, range(len(tokens)), range(len(tokens)), seen, 0, blocks)
 
 
 def dense(found: Denoised):
@@ -110,7 +110,7 @@ def trained_logprobs(source, run):
 def test_mask_rows_are_served_as_they_were_trained(source, run, denoiser):
     expected, states = trained_logprobs(source, run)
     backend = floats(source, denoiser)
-    found = backend.run(backend.new_buffer(), rows_of(TOKENS), 0, Blocks(BLOCKS.anchors, [7, 7, 7])).denoised
+    found = backend.run(backend.new_buffer(), rows_of(TOKENS, Blocks(BLOCKS.anchors, [7, 7, 7])), 0).denoised
     wanted = np.take_along_axis(expected.flatten(0, 1).detach().numpy(), found.words, 1)
     assert np.abs(found.logprobs - wanted).mean() < 0.05  # the served weights are rounded to eight bits
     doubt = (states.flatten(0, 1) @ run.weights["confidence.weight"][:-1]).detach().numpy()
@@ -120,8 +120,8 @@ def test_mask_rows_are_served_as_they_were_trained(source, run, denoiser):
 @pytest.mark.parametrize("make", [openvino, openvino_in_graph, mlx])
 def test_every_backend_proposes_the_same(source, denoiser, make):
     reference, backend = floats(source, denoiser), make(source, denoiser)
-    expected = reference.run(reference.new_buffer(), rows_of(TOKENS), 0, BLOCKS).denoised
-    found = backend.run(backend.new_buffer(), rows_of(TOKENS), 0, BLOCKS).denoised
+    expected = reference.run(reference.new_buffer(), rows_of(TOKENS, BLOCKS), 0).denoised
+    found = backend.run(backend.new_buffer(), rows_of(TOKENS, BLOCKS), 0).denoised
     assert found.words.shape == (len(BLOCKS), LIKELIEST)
     assert np.abs(dense(found) - dense(expected))[dense(expected) > -20].mean() < 0.3
     assert np.abs(found.confidence - expected.confidence).mean() < 0.1
@@ -132,7 +132,7 @@ def test_real_rows_do_not_notice_mask_rows(source, denoiser, make):
     backend, found = make(source, denoiser), []
     for blocks in (NO_BLOCKS, Blocks([4, 13], [7, 2])):
         buffer = backend.new_buffer()
-        first = backend.run(buffer, rows_of(TOKENS[:-1]), 0, blocks)
+        first = backend.run(buffer, rows_of(TOKENS[:-1], blocks), 0)
         last = rows_of(TOKENS)
         one = Rows(last.ids[-1:], last.positions[-1:], last.slots[-1:], last.seen[-1:], 0)
         found.append(np.concatenate([first.logprobs, backend.run(buffer, one, 0).logprobs]))
@@ -142,9 +142,9 @@ def test_real_rows_do_not_notice_mask_rows(source, denoiser, make):
 @pytest.mark.parametrize("make", [floats, openvino, openvino_in_graph, mlx])
 def test_a_block_does_not_notice_other_blocks(source, denoiser, make):
     backend = make(source, denoiser)
-    together = backend.run(backend.new_buffer(), rows_of(TOKENS), 0, BLOCKS).denoised
+    together = backend.run(backend.new_buffer(), rows_of(TOKENS, BLOCKS), 0).denoised
     for number, (anchor, width) in enumerate(zip(BLOCKS.anchors, BLOCKS.widths, strict=True)):
-        alone = backend.run(backend.new_buffer(), rows_of(TOKENS), 0, Blocks([anchor], [width])).denoised
+        alone = backend.run(backend.new_buffer(), rows_of(TOKENS, Blocks([anchor], [width])), 0).denoised
         np.testing.assert_allclose(alone.logprobs, together.logprobs[BLOCKS.rows(number)], atol=1e-4)
 
 

@@ -22,8 +22,8 @@ def model(tmp_path):
 def read_text(model, reading, tokens):
     """Reads a text after the prompt, token by token in one pass, as a search does."""
     rows = range(len(tokens))
-    found = model.run_pass(reading, tokens, rows, [[~before for before in range(row)] for row in rows])
-    for row, prediction in enumerate(found.after):
+    found, _ = reading.run_pass(tokens, rows, [[~before for before in range(row)] for row in rows])
+    for row, prediction in enumerate(found):
         reading.continuations.keep(tuple(tokens[: row + 1]), prediction)
 
 
@@ -33,7 +33,7 @@ def middle(model, prefix):
 
 def afresh(model, prefix):
     other = TrunkModel(model.backend, model.vocabulary)
-    return other.after(finished(other.read(other.prompt(prefix, SUFFIX)))).logprobs
+    return finished(other.read(other.prompt(prefix, SUFFIX))).after_prompt().logprobs
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_nothing_waits_where_the_user_has_typed_a_text_that_was_read(explored):
     assert middle(explored, prefix) == (*middle(explored, LINE), *typed), "the test needs tokens that do not merge"
     reading = finished(explored.read(explored.prompt(prefix, SUFFIX)))
     assert not reading.waiting
-    np.testing.assert_allclose(explored.after(reading).logprobs, afresh(explored, prefix), atol=1e-4)
+    np.testing.assert_allclose(reading.after_prompt().logprobs, afresh(explored, prefix), atol=1e-4)
 
 
 def test_what_is_known_of_the_rest_stays(explored):
@@ -74,7 +74,7 @@ def test_tokens_read_after_the_move_see_the_moved_ones(explored):
 def test_another_text_is_read_and_nothing_of_the_old_one_is_used(explored, prefix):
     reading = finished(explored.read(explored.prompt(prefix, SUFFIX)))
     assert reading.waiting
-    np.testing.assert_allclose(explored.after(reading).logprobs, afresh(explored, prefix), atol=1e-4)
+    np.testing.assert_allclose(reading.after_prompt().logprobs, afresh(explored, prefix), atol=1e-4)
     assert reading.continuations.get(tuple(explored.vocabulary.encode(" = height"))) is None
 
 
@@ -91,7 +91,7 @@ def test_a_prompt_whose_texts_have_filled_the_slots_starts_afresh(model):
     again = finished(model.read(model.prompt(LINE, SUFFIX)))
     assert again.waiting
     assert again.free_slots > LEAST_FREE
-    np.testing.assert_allclose(model.after(again).logprobs, afresh(model, LINE), atol=1e-4)
+    np.testing.assert_allclose(again.after_prompt().logprobs, afresh(model, LINE), atol=1e-4)
 
 
 def test_only_the_last_prompt_keeps_its_texts(explored):

@@ -79,12 +79,12 @@ def edit_adapter(source) -> EditAdapter:
 def completed(model):
     """Return the predictions after a completion's prompt, which is read anew."""
     model.forget_continuations()
-    return model.after(finished(model.read(COMPLETION, part=3))).logprobs
+    return finished(model.read(COMPLETION, part=3)).after_prompt().logprobs
 
 
 def edited(model):
     """Return the predictions after the prompt of a next edit."""
-    return model.after(finished(model.read_separately(EDIT, part=3))).logprobs
+    return finished(model.read_separately(EDIT, part=3)).after_prompt().logprobs
 
 
 @pytest.mark.parametrize("make", BACKENDS)

@@ -37,7 +37,7 @@ def alone(model, tokens):
 
 def following(model, prefix, suffix, head=(), **how):
     reading = finished(model.read(model.prompt(prefix, suffix, head), **how))
-    return reading, model.after(reading).logprobs
+    return reading, reading.after_prompt().logprobs
 
 
 def expected(model, prefix, suffix, head=()):
@@ -86,7 +86,7 @@ def test_hurried_reading_uses_the_suffix_as_it_is_and_says_so(model):
     reading = finished(model.read(model.prompt(longer, SUFFIX), hurried=True))
     assert reading.outdated_suffix
     assert len(reading.waiting) < len(model.vocabulary.encode(SUFFIX))
-    model.after(reading)
+    reading.after_prompt()
     calm, root = following(model, longer, SUFFIX)
     assert not calm.outdated_suffix
     np.testing.assert_allclose(root, expected(model, longer, SUFFIX), atol=1e-4)
@@ -113,7 +113,7 @@ def test_an_outdated_suffix_serves_until_it_has_been_read_again(model):
             hurried = finished(model.read(model.prompt(prefix + "        s" + "." * allowed, SUFFIX), hurried=True))
             assert hurried.outdated_suffix
             assert len(hurried.waiting) <= len(model.vocabulary.encode(line)) + 8
-            model.after(hurried)
+            hurried.after_prompt()
         following(model, prefix + "        self.", SUFFIX, part=2, large_part=2)
         hurried, root = following(model, prefix + "        self.x", SUFFIX, hurried=True)
         assert not hurried.outdated_suffix
@@ -126,7 +126,7 @@ def test_reading_stops_between_parts_and_goes_on_later(model):
         limited(model.read(model.prompt(prefix, SUFFIX)), 1)
     parts = []
     reading = limited(model.read(model.prompt(prefix, SUFFIX)), 100, parts)
-    root = model.after(reading).logprobs
+    root = reading.after_prompt().logprobs
     total = len(build_prompt(model.vocabulary, prefix, SUFFIX).tokens)
     assert sum(parts) <= total - MOST_ROWS
     np.testing.assert_allclose(root, expected(model, prefix, SUFFIX), atol=1e-4)
@@ -142,7 +142,7 @@ def test_parts_are_large_while_nobody_could_be_answered_and_small_near_the_end(m
         assert (rows == 8) if left <= HURRIED_ROWS else (8 < rows <= 48)
         left -= rows
     assert left == len(reading.waiting) <= 8
-    model.after(reading)
+    reading.after_prompt()
     parts.clear()
     limited(
         model.read(model.prompt(ABOVE * 6 + line, SUFFIX, head_of(model, "width = 1")), part=8, large_part=48),
@@ -160,7 +160,7 @@ def test_rows_that_were_never_run_are_not_taken_for_read(model):
 
 def after(model, reading, tokens, depths, parents):
     """Return the log-probabilities after tokens of one pass [T, V]."""
-    return np.stack([one.logprobs for one in model.run_pass(reading, tokens, depths, parents).after])
+    return np.stack([one.logprobs for one in reading.run_pass(tokens, depths, parents)[0]])
 
 
 def test_texts_in_a_tree_are_what_they_are_one_by_one(model):
@@ -175,7 +175,7 @@ def test_texts_in_a_tree_are_what_they_are_one_by_one(model):
     ]
     depths = [*range(len(one)), *range(shared, len(other))]
     found = after(model, reading, tokens, depths, parents)
-    root = model.after(reading).logprobs
+    root = reading.after_prompt().logprobs
     prompt = list(build_prompt(model.vocabulary, ABOVE + "        self", SUFFIX).tokens)
     for text, rows in ((one, range(len(one))), (other, [*range(shared), *range(len(one), len(tokens))])):
         np.testing.assert_allclose(found[list(rows)], alone(model, prompt + text)[len(prompt) :], atol=1e-4)
@@ -185,7 +185,7 @@ def test_texts_in_a_tree_are_what_they_are_one_by_one(model):
 def test_a_later_pass_goes_on_from_tokens_of_an_earlier_one(model):
     reading = finished(model.read(model.prompt(ABOVE + "        self", SUFFIX)))
     text = model.vocabulary.encode(".width = 3")
-    slots = [one.slot for one in model.run_pass(reading, text[:2], [0, 1], [[], [~0]]).after]
+    slots = [one.slot for one in reading.run_pass(text[:2], [0, 1], [[], [~0]])[0]]
     later = after(model, reading, text[2:3], [2], [slots])
     prompt = list(build_prompt(model.vocabulary, ABOVE + "        self", SUFFIX).tokens)
     np.testing.assert_allclose(later[0], alone(model, prompt + text[:3])[-1], atol=1e-4)

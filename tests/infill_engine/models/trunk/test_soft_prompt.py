@@ -32,7 +32,7 @@ def behind(backend, soft_prompt=None):
     """Return the predictions after REST, which follows a soft prompt or the tokens of HEAD."""
     model = TrunkModel(backend, None, soft_prompt=soft_prompt)
     prompt = WITH_HEAD if soft_prompt is None else REST
-    return model.after(finished(model.read_separately(prompt, part=3))).logprobs
+    return finished(model.read_separately(prompt, part=3)).after_prompt().logprobs
 
 
 def mlx(weights, adapter):  # noqa: F811
@@ -54,21 +54,21 @@ def test_a_soft_prompt_stays_while_prompts_change(weights, adapter):  # noqa: F8
     soft_prompt = of_tokens(backend)
     model = TrunkModel(backend, None, soft_prompt=soft_prompt)
     finished(model.read_separately(Prompt((50, 1, 2), (), (5,)), part=9))
-    found = model.after(finished(model.read_separately(REST, part=9)))
+    found = finished(model.read_separately(REST, part=9)).after_prompt()
     np.testing.assert_allclose(found.logprobs, behind(backend, soft_prompt), atol=1e-4)
 
 
 def test_completions_have_no_soft_prompt(weights, adapter):  # noqa: F811
     backend = floats(weights, adapter)
     model = TrunkModel(backend, None, soft_prompt=of_tokens(backend))
-    found = model.after(finished(model.read(REST)))
+    found = finished(model.read(REST)).after_prompt()
     np.testing.assert_allclose(found.logprobs, plain(backend), atol=1e-4)
 
 
 def plain(backend):
     cache = PromptCache(backend)
-    rows = finished(cache.read(REST, 64, 64))
-    return cache.run(rows, len(rows) - 1).logprobs[0]
+    finished(cache.read(REST, 64, 64))
+    return cache.after_prompt().logprobs
 
 
 def test_a_file_is_read_as_it_was_written(weights, adapter, tmp_path):  # noqa: F811

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from tiny_trunk import tiny_config, write_tokenizer
 
-from infill_engine.models.trunk.backends.interface import LIKELIEST, Likely
+from infill_engine.models.trunk.backends.interface import LIKELIEST, PassResult
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.prompt import TrunkVocabulary
-from infill_engine.models.trunk.slots import NO_BLOCKS, Blocks, Rows
+from infill_engine.models.trunk.slots import Rows
 
 SURE, LIKELY, RARE = -0.1, -2.5, -12.0
 
@@ -32,13 +32,13 @@ class PatchingBackend:
     def new_buffer(self) -> dict[int, tuple[int, int]]:
         return {}
 
-    def run(self, buffer: dict[int, Any], rows: Rows, first: int, blocks: Blocks = NO_BLOCKS) -> Likely:
-        assert not len(blocks)
+    def run(self, buffer: dict[int, Any], rows: Rows, first: int) -> PassResult:
+        assert not rows.blocks
         self.rows.append(len(rows))
         for token, position, slot in zip(rows.ids, rows.positions, rows.slots, strict=True):
             buffer[slot] = (position, token)
         found = np.array([self._behind(buffer, seen) for seen in rows.seen[first:]], np.float32)
-        return Likely(found, np.argsort(-found, axis=-1)[:, :LIKELIEST])
+        return PassResult(found, np.argsort(-found, axis=-1)[:, :LIKELIEST])
 
     def copy(self, buffer: Any, slots: Sequence[int], to: int) -> None:
         raise NotImplementedError

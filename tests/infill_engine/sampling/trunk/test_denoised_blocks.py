@@ -13,9 +13,8 @@ from tiny_trunk import tiny_model
 
 from infill_engine.budget.deadline import Deadline, FinishMargin
 from infill_engine.budget.work import Budget
-from infill_engine.models.trunk.backends.interface import Likely
+from infill_engine.models.trunk.backends.interface import PassResult
 from infill_engine.models.trunk.denoiser import Choice, Denoised
-from infill_engine.models.trunk.slots import NO_BLOCKS
 from infill_engine.sampling.trunk.tree_nodes import TreeStep
 from infill_engine.sampling.trunk.tree_sampler import TreeSampler
 from infill_engine.serving.preview import OPEN, _text_row
@@ -39,14 +38,15 @@ class Writer:
     def __getattr__(self, name):
         return getattr(self.inner, name)
 
-    def run(self, buffer, rows, first, blocks=NO_BLOCKS):
+    def run(self, buffer, rows, first):
+        blocks = rows.blocks
         self.passes, self.masks = self.passes + 1, self.masks + len(blocks)
         logprobs = self.inner.run(buffer, rows, first).logprobs * 0.01
         for row, token in enumerate(rows.ids[first:]):
             logprobs[row, self.after(token)] += 12.0
         logprobs -= np.log(np.exp(logprobs).sum(-1, keepdims=True))
         empty = np.zeros((len(blocks), 1), np.int64)
-        return Likely(logprobs, np.argsort(-logprobs, -1)[:, :24], Denoised(empty, empty * 1.0, empty[:, 0]))
+        return PassResult(logprobs, np.argsort(-logprobs, -1)[:, :24], Denoised(empty, empty * 1.0, empty[:, 0]))
 
     def after(self, token):
         following = dict(zip(self.tokens, [*self.tokens[1:], self.end], strict=True))

@@ -15,7 +15,7 @@ from tiny_trunk import tiny_model
 from infill_engine.budget.deadline import Deadline, FinishMargin
 from infill_engine.budget.work import Budget
 from infill_engine.errors import InputError
-from infill_engine.models.trunk.backends.interface import Likely
+from infill_engine.models.trunk.backends.interface import PassResult
 from infill_engine.sampling.proposals import Proposals, first_hole, in_all_holes
 from infill_engine.sampling.trunk.middle import Middle, rules_of
 from infill_engine.sampling.trunk.tree_sampler import TreeSampler
@@ -48,11 +48,11 @@ class Fond:
     def __getattr__(self, name):
         return getattr(self.inner, name)
 
-    def run(self, buffer, rows, first, blocks):
-        logprobs = 0.2 * self.inner.run(buffer, rows, first, blocks).logprobs
+    def run(self, buffer, rows, first):
+        logprobs = 0.2 * self.inner.run(buffer, rows, first).logprobs
         logprobs[:, self.favoured] += 8.0
         logprobs -= np.log(np.exp(logprobs).sum(-1, keepdims=True))
-        return Likely(logprobs, np.argsort(-logprobs, -1)[:, :24])
+        return PassResult(logprobs, np.argsort(-logprobs, -1)[:, :24])
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ def writing(read, sizes, *, gives_back=True):
 def run(folder, *all_sizes, most_rows=64, free=None):
     model = patching_model(folder)
     read = finished(model.read_separately(Prompt((1, 2, 3), (), (4,)), part=8))
-    model.after(read)
+    read.after_prompt()
     if free is not None:
         read.continuations.take(read.free_slots - free)
     before = read.free_slots

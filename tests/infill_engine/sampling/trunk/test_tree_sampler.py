@@ -16,7 +16,7 @@ from infill_engine.budget.deadline import Deadline, FinishMargin
 from infill_engine.budget.work import AskLimit, Budget, Choice, Limit, OutOfTime, Phase, Work, finished
 from infill_engine.context.project_text import joined
 from infill_engine.models.base import NoNumbersError
-from infill_engine.models.trunk.backends.interface import Likely
+from infill_engine.models.trunk.backends.interface import PassResult
 from infill_engine.models.trunk.slots import MIDDLE
 from infill_engine.sampling.trunk.tree_nodes import TreeStep
 from infill_engine.sampling.trunk.tree_sampler import TreeSampler
@@ -84,11 +84,11 @@ def test_a_pass_that_could_not_finish_is_not_begun(sampler):
     now = 0.0
     passes = []
 
-    def run(buffer, rows, first, blocks, original=sampler.model.backend.run):
+    def run(buffer, rows, first, original=sampler.model.backend.run):
         nonlocal now
         now += 0.040
         passes.append(now)
-        return original(buffer, rows, first, blocks)
+        return original(buffer, rows, first)
 
     backend = sampler.model.backend
     object.__setattr__(sampler.model, "backend", Slow(backend, run))
@@ -152,9 +152,9 @@ def test_a_request_that_names_text_not_indexed_yet_is_worth_another_try(sampler)
 
 def test_numbers_that_are_none_are_told(sampler):
     class Broken(Slow):
-        def run(self, buffer, rows, first, blocks):
-            found = self.inner.run(buffer, rows, first, blocks)
-            return Likely(np.full_like(found.logprobs, np.nan), found.tokens)
+        def run(self, buffer, rows, first):
+            found = self.inner.run(buffer, rows, first)
+            return PassResult(np.full_like(found.logprobs, np.nan), found.likeliest)
 
     object.__setattr__(sampler.model, "backend", Broken(sampler.model.backend))
     with pytest.raises(NoNumbersError):
@@ -212,9 +212,9 @@ def test_a_keystroke_neither_retrieves_nor_reads_again(sampler, monkeypatch):
     rows = []
     run = sampler.model.backend.run
 
-    def noting(buffer, each, first, blocks):
+    def noting(buffer, each, first):
         rows.extend(each.slots)
-        return run(buffer, each, first, blocks)
+        return run(buffer, each, first)
 
     object.__setattr__(sampler.model, "backend", Slow(sampler.model.backend, noting))
     for cache in sampler.model._caches:
