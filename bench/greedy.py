@@ -27,7 +27,7 @@ from infill_engine.budget.deadline import now, since
 from infill_engine.budget.work import finished
 from infill_engine.errors import InfillError
 from infill_engine.models.model_loading import load_model
-from infill_engine.models.trunk.denoiser import Choice
+from infill_engine.models.trunk.denoiser import ProposedToken
 from infill_engine.models.trunk.model import WINDOW, TrunkModel
 from infill_engine.models.trunk.prompt_cache import BEFORE, PromptCache
 from infill_engine.models.trunk.slots import NO_BLOCKS, Blocks
@@ -67,10 +67,10 @@ def decode(model: TrunkModel, prompt: PromptCache, most: int, *, blocks: bool) -
         path += [one.slot for one in expected[:accepted]]
         last = accepted - 1  # of the pass; BEFORE in the first one
         token = choices[max(last, 0)]
-        chain: list[Choice] = []
+        chain: list[ProposedToken] = []
         if denoised is not None and last in planned.anchors:
             block = planned.rows(list(planned.anchors).index(last))
-            chain = list(_worth_verifying(model.denoiser.choices(denoised, block, token)))
+            chain = list(_worth_verifying(model.denoiser.text_after(denoised, block, token)))
         if token == model.vocabulary.end or len(found.tokens) >= most or prompt.free_slots < len(chain) + 1:
             found.tokens = found.tokens[:most]
             return found
@@ -78,7 +78,7 @@ def decode(model: TrunkModel, prompt: PromptCache, most: int, *, blocks: bool) -
         planned = _planned(chain, model) if blocks else NO_BLOCKS
 
 
-def _planned(chain: Sequence[Choice], model: TrunkModel) -> Blocks:
+def _planned(chain: Sequence[ProposedToken], model: TrunkModel) -> Blocks:
     """Return blocks after the rows at which the text is likeliest to leave the pass."""
     assert model.denoiser is not None
     reached = np.cumprod([1.0, *(exp(choice.logprob) for choice in chain)])
@@ -87,7 +87,7 @@ def _planned(chain: Sequence[Choice], model: TrunkModel) -> Blocks:
     return Blocks(anchors, [model.denoiser.slots] * len(anchors))
 
 
-def _worth_verifying(choices: Sequence[Choice]) -> Iterator[Choice]:
+def _worth_verifying(choices: Sequence[ProposedToken]) -> Iterator[ProposedToken]:
     total = 0.0
     for choice in choices:
         total += choice.logprob

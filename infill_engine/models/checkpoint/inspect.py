@@ -16,7 +16,7 @@ from infill_engine.models.runtime.extras import require_torch
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.files.safetensors_folder import config_of
 from infill_engine.models.trunk.slots import SLOTS
-from infill_engine.models.trunk.sources import QWEN2, Source, source_of
+from infill_engine.models.trunk.sources import QWEN2, ModelSource, source_of
 from infill_engine.models.trunk.trunk_loading import memory_needed
 
 PEEKED = "names and shapes of the tensors were read; the rest is checked once it is here"
@@ -101,7 +101,7 @@ def _published(
     )
 
 
-def _of_trunk(name: str, path: Path, source: Source, device: str) -> Described:
+def _of_trunk(name: str, path: Path, source: ModelSource, device: str) -> Described:
     """Describe a model of the trunk's architecture."""
     own, found = source.name == TRUNK, _of_sizes(name, source.config, device)
     found = replace(found, folder=str(path), config={**found.config, "model_type": TRUNK if own else QWEN2})

@@ -80,7 +80,7 @@ class Denoiser:
         arrays = map_made_for(folder / DENOISER, made_for)
         return None if arrays is None else cls(arrays, config, sha256_of(folder / DENOISER))
 
-    def choices(self, denoised: Denoised, rows: slice, before: int) -> "list[Choice]":
+    def text_after(self, denoised: Denoised, rows: slice, before: int) -> "list[ProposedToken]":
         """Return the likeliest text of a block after the token `before`.
 
         The block's mask rows are `rows` of a pass. The token before a slot is known only now, so the Markov head is
@@ -98,7 +98,7 @@ class Denoiser:
             doubt = denoised.confidence[row] + sure * self.arrays["confidence.weight"][-1]
             doubt += self.arrays["confidence.bias"][slot]
             before = int(self.vocabulary[words[best]])
-            chosen.append(Choice(before, float(-np.logaddexp(0.0, -doubt))))
+            chosen.append(ProposedToken(before, float(-np.logaddexp(0.0, -doubt))))
         return chosen
 
     def _bias(self, before: int, words: Ints) -> Floats:
@@ -122,7 +122,7 @@ class Denoiser:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ProposedToken:
     """A slot's proposal: a token, and the log-probability that it is the model's own choice there."""
 
     token: int

@@ -35,7 +35,7 @@ from infill_engine.models.trunk.files.formats import pack_blocks
 from infill_engine.models.trunk.files.shards import Layout, map_shard, write_parts
 from infill_engine.models.trunk.files.weights import Packed
 from infill_engine.models.trunk.merged import MergedWeights
-from infill_engine.models.trunk.sources import Source
+from infill_engine.models.trunk.sources import ModelSource
 
 VERSION = 1  # of the contents
 SUFFIX = ".safetensors"
@@ -64,7 +64,7 @@ class Kept:
     size: int
 
 
-def load_prepared(source: Source, cache: Path, report: Report) -> Prepared:
+def load_prepared(source: ModelSource, cache: Path, report: Report) -> Prepared:
     """Return the prepared weights of a model. Raises ModelDamagedError.
 
     They come from the folder `cache`, or are made and kept there, which takes seconds to minutes. Damaged ones are made
@@ -82,7 +82,7 @@ def load_prepared(source: Source, cache: Path, report: Report) -> Prepared:
         return Prepared(source.config, arrays, note)
 
 
-def recipe_of(source: Source) -> str:
+def recipe_of(source: ModelSource) -> str:
     """Return a hash of what the weights are made from."""
     return hashlib.sha256(f"{VERSION} {source.made_from()}".encode()).hexdigest()[:24]
 

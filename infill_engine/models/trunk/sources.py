@@ -34,7 +34,7 @@ START = 1 << 20  # bytes of a file that identify it, together with its size and 
 _OTHER = re.compile(r"[^a-z0-9.]+")
 
 
-class Source(Protocol):
+class ModelSource(Protocol):
     """A model that can be loaded. Methods raise ModelDamagedError."""
 
     @property
@@ -72,12 +72,12 @@ class Source(Protocol):
 class Parts:
     """What a backend is made from: a model's weights, and what was trained beside them."""
 
-    source: Source
+    source: ModelSource
     denoiser: Denoiser | None = None
     edit_adapter: EditAdapter | None = None
 
 
-def source_of(path: Path, trained: Path) -> Source | None:
+def source_of(path: Path, trained: Path) -> ModelSource | None:
     """Return the model at a path, None if it is of another kind. `trained` has the trunk's adapter.
 
     Raises ModelNotFoundError if there is none, and ModelDamagedError.
@@ -102,11 +102,11 @@ class ShardsSource:
 
     @property
     def config(self) -> TrunkConfig:
-        """See `Source`."""
+        """See `ModelSource`."""
         return TrunkConfig.from_json(read_config(self.folder))
 
     def made_from(self) -> str:
-        """See `Source`."""
+        """See `ModelSource`."""
         return self._made_from
 
     @cached_property
@@ -115,23 +115,23 @@ class ShardsSource:
         return json.dumps([read_checksums(self.folder), [sha256_of(path) for path in files]], sort_keys=True)
 
     def vocabulary(self) -> TrunkVocabulary:
-        """See `Source`."""
+        """See `ModelSource`."""
         return TrunkVocabulary(self.folder / TOKENIZER)
 
     def open(self) -> MergedWeights:
-        """See `Source`."""
+        """See `ModelSource`."""
         return MergedWeights(TrunkWeights(self.folder), Adapter.load(self.trained), Smoothing.load(self.folder))
 
     def denoiser(self) -> Denoiser | None:
-        """See `Source`."""
+        """See `ModelSource`."""
         return Denoiser.load(self.trained, self.config, self.made_from())
 
     def edit_adapter(self) -> EditAdapter | None:
-        """See `Source`."""
+        """See `ModelSource`."""
         return EditAdapter.load(self.trained, self.config, self.made_from())
 
     def soft_prompt(self) -> SoftPrompt | None:
-        """See `Source`."""
+        """See `ModelSource`."""
         return SoftPrompt.load(self.trained, self.config, self.made_from())
 
 
@@ -145,27 +145,27 @@ class GgufSource:
         self.config, self.name = self._file.config, _name(path.stem, path)
 
     def made_from(self) -> str:
-        """See `Source`."""
+        """See `ModelSource`."""
         return _fingerprint([self._file.path])
 
     def vocabulary(self) -> TrunkVocabulary:
-        """See `Source`."""
+        """See `ModelSource`."""
         return TrunkVocabulary(
             self._file.path, tokenizer_of(self._file.path, self._file.fields), self.config.vocabulary
         )
 
     def open(self) -> MergedWeights:
-        """See `Source`."""
+        """See `ModelSource`."""
         return MergedWeights(self._file)
 
     def denoiser(self) -> None:
-        """See `Source`."""
+        """See `ModelSource`."""
 
     def edit_adapter(self) -> None:
-        """See `Source`."""
+        """See `ModelSource`."""
 
     def soft_prompt(self) -> None:
-        """See `Source`."""
+        """See `ModelSource`."""
 
 
 class SafetensorsSource:
@@ -176,26 +176,26 @@ class SafetensorsSource:
         self.config, self.name = config_of(config, folder), _name(name_of(folder), folder)
 
     def made_from(self) -> str:
-        """See `Source`."""
+        """See `ModelSource`."""
         return _fingerprint([self._folder / "config.json", *weight_files(self._folder)])
 
     def vocabulary(self) -> TrunkVocabulary:
-        """See `Source`."""
+        """See `ModelSource`."""
         return TrunkVocabulary(self._folder / TOKENIZER, width=self.config.vocabulary)
 
     def open(self) -> MergedWeights:
-        """See `Source`."""
+        """See `ModelSource`."""
         verify(self._folder)
         return MergedWeights(open_safetensors(self._folder, self.config))
 
     def denoiser(self) -> None:
-        """See `Source`."""
+        """See `ModelSource`."""
 
     def edit_adapter(self) -> None:
-        """See `Source`."""
+        """See `ModelSource`."""
 
     def soft_prompt(self) -> None:
-        """See `Source`."""
+        """See `ModelSource`."""
 
 
 def _name(name: str, path: Path) -> str:

@@ -18,7 +18,7 @@ from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.model import CACHES, TrunkModel
 from infill_engine.models.trunk.prepared import Prepared, delete, load_prepared
 from infill_engine.models.trunk.slots import SLOTS
-from infill_engine.models.trunk.sources import Parts, Source
+from infill_engine.models.trunk.sources import ModelSource, Parts
 from infill_engine.settings import AUTO, ModelSettings
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ T = TypeVar("T")
 LIBRARIES = 150_000_000  # bytes of the process without a model
 
 
-def load_trunk(source: Source, device: str, settings: ModelSettings, report: Report) -> TrunkModel:
+def load_trunk(source: ModelSource, device: str, settings: ModelSettings, report: Report) -> TrunkModel:
     """Return a model of the trunk's architecture.
 
     On a CPU it computes in int8, unless another precision was chosen. Raises ModelDamagedError, ModelTooLargeError,
@@ -77,7 +77,7 @@ def memory_needed(config: TrunkConfig, bytes_each: int = 1) -> int:
     return config.parameters * bytes_each + kept + LIBRARIES
 
 
-def require_memory(source: Source, device: str, settings: ModelSettings) -> None:
+def require_memory(source: ModelSource, device: str, settings: ModelSettings) -> None:
     """Raise ModelTooLargeError if a model does not fit into the device's free memory."""
     if device == MLX:
         return

@@ -22,7 +22,7 @@ from infill_engine.models.base import CanvasModel, Context, ModelInfo
 from infill_engine.models.canvas.canvas import Canvas, State
 from infill_engine.sampling.canvas.constraints import Constraints
 from infill_engine.sampling.canvas.orders import Ints, order_of, to_commit, to_doubt
-from infill_engine.sampling.canvas.prediction import Prediction, read
+from infill_engine.sampling.canvas.prediction import SlotPredictions, read
 from infill_engine.settings import SamplerSettings
 from infill_engine.types import Draft
 
@@ -120,7 +120,7 @@ def _steps_left(model: CanvasModel, task: Task, costs: Costs, due: Deadline | No
     return 1 if chosen is None else counts[chosen]
 
 
-def _predict(model: CanvasModel, task: Task, wanted: Ints, noise: "_Noise") -> Prediction:
+def _predict(model: CanvasModel, task: Task, wanted: Ints, noise: "_Noise") -> SlotPredictions:
     """Return the model's prediction for the `wanted` positions, within the constraints."""
     canvas = task.canvas
     logits = model.denoise(task.context, canvas, wanted)
@@ -149,7 +149,7 @@ def _resize(step: Step, info: ModelInfo, constraints: Constraints) -> None:
 
 
 def _decide(
-    task: Task, wanted: Ints, prediction: Prediction, settings: SamplerSettings, steps_left: int, *, first: bool
+    task: Task, wanted: Ints, prediction: SlotPredictions, settings: SamplerSettings, steps_left: int, *, first: bool
 ) -> None:
     """Commit, keep or reopen slots, according to the prediction for the `wanted` positions."""
     canvas, constraints = task.canvas, task.constraints
@@ -176,7 +176,7 @@ def _decide(
 
 
 def _check_filled(
-    canvas: Canvas, wanted: Ints, prediction: Prediction, settings: SamplerSettings, *, reopen: bool
+    canvas: Canvas, wanted: Ints, prediction: SlotPredictions, settings: SamplerSettings, *, reopen: bool
 ) -> None:
     """Accept drafts with the model's own probability, and reopen slots whose token the model now finds wrong."""
     filled = np.flatnonzero((canvas.state[wanted] == State.DRAFT) | (canvas.state[wanted] == State.COMMITTED))
@@ -189,7 +189,7 @@ def _check_filled(
         canvas.state[doubted] = State.OPEN
 
 
-def _cheapest_branch(members: Ints, prediction: Prediction) -> int | None:
+def _cheapest_branch(members: Ints, prediction: SlotPredictions) -> int | None:
     """Return the slot with the most probable second choice: the cheapest way to a different text."""
     return int(members[np.argmax(prediction.second_logprob[members])]) if len(members) else None
 

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from infill_engine.models.base import ModelInfo, Order
 from infill_engine.models.canvas.canvas import Canvas, State
 from infill_engine.sampling.canvas.constraints import Constraints
-from infill_engine.sampling.canvas.prediction import Prediction
+from infill_engine.sampling.canvas.prediction import SlotPredictions
 from infill_engine.settings import SamplerSettings
 
 Ints = NDArray[np.int64]
@@ -82,7 +82,7 @@ class LeftToRight(ConfidenceOrder):
                 canvas.state[rest] = State.OPEN
 
 
-def to_commit(prediction: Prediction, rows: Ints, steps_left: int, settings: SamplerSettings) -> Ints:
+def to_commit(prediction: SlotPredictions, rows: Ints, steps_left: int, settings: SamplerSettings) -> Ints:
     """Return which of the W open positions of `prediction` to commit now. `rows` [W] says which row each belongs to.
 
     In each row, slots are taken in order of entropy while the sum of the entropies before them stays within the bound
@@ -103,7 +103,7 @@ def to_commit(prediction: Prediction, rows: Ints, steps_left: int, settings: Sam
     return np.sort(np.concatenate(chosen)) if chosen else np.empty(0, dtype=np.int64)
 
 
-def to_doubt(prediction: Prediction, settings: SamplerSettings) -> Ints:
+def to_doubt(prediction: SlotPredictions, settings: SamplerSettings) -> Ints:
     """Return indices of filled positions whose token has become improbable while another one is probable."""
     improbable = prediction.held_logprob < np.log(settings.doubt)
     return np.flatnonzero(improbable & (prediction.best_logprob >= np.log(settings.overrule)))

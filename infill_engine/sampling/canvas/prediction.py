@@ -14,7 +14,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
+class SlotPredictions:
     """The model's prediction for W positions, all [W]; log-probabilities and entropy in nats.
 
     `best` and `second` are the two most probable tokens. `held_logprob` is that of the token the position now holds.
@@ -27,12 +27,12 @@ class Prediction:
     entropy: Floats
     held_logprob: Floats
 
-    def part(self, chosen: Ints) -> "Prediction":
+    def part(self, chosen: Ints) -> "SlotPredictions":
         """Return the prediction of only the positions `chosen` (indices into W)."""
-        return Prediction(*(getattr(self, field.name)[chosen] for field in fields(self)))
+        return SlotPredictions(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
 
-def read(logits: Tensor, held: Ints, noise: Tensor | None = None) -> Prediction:
+def read(logits: Tensor, held: Ints, noise: Tensor | None = None) -> SlotPredictions:
     """Read logits [W, V] float32, already masked, of positions that hold tokens `held` [W].
 
     `noise` [W, V], if given, is added before the best token is chosen (Gumbel noise samples from the softmax). The
@@ -46,4 +46,4 @@ def read(logits: Tensor, held: Ints, noise: Tensor | None = None) -> Prediction:
     if np.isnan(numbers[:, 0]).any():
         raise NoNumbersError
     tokens = top.cpu().numpy()
-    return Prediction(tokens[:, 0], numbers[:, 0], tokens[:, 1], numbers[:, 1], numbers[:, 3], numbers[:, 2])
+    return SlotPredictions(tokens[:, 0], numbers[:, 0], tokens[:, 1], numbers[:, 1], numbers[:, 3], numbers[:, 2])

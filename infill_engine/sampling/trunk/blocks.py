@@ -52,7 +52,7 @@ class BlockPlanner:
             number = ROOT if anchor == BEFORE else numbers[anchor]
             for child in self._likeliest(number):
                 token = self.tree.nodes[child].token
-                propose(self.tree, child, self.denoiser.choices(denoised, blocks.rows(block), token))
+                propose(self.tree, child, self.denoiser.text_after(denoised, blocks.rows(block), token))
 
     def _likeliest_leaves(self, numbers: Sequence[int], *, behind_prompt: bool) -> dict[int, float]:
         """Return the nodes that are likeliest to be the last ones on the right text's path, and how likely they are."""

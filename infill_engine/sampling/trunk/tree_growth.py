@@ -7,7 +7,7 @@ from math import log
 import numpy as np
 
 from infill_engine.models.trunk.continuations import Prediction
-from infill_engine.models.trunk.denoiser import Choice
+from infill_engine.models.trunk.denoiser import ProposedToken
 from infill_engine.sampling.trunk.middle import Known
 from infill_engine.sampling.trunk.token_tree import CHILDREN, LEAST_LOGPROB, Floats, Ints, TokenTree
 from infill_engine.sampling.trunk.tree_nodes import Finished, Node
@@ -45,7 +45,7 @@ def _learn(tree: TokenTree, number: int, logprobs: Floats, likeliest: Ints) -> N
         _finish(tree, number, logprobs, base)
 
 
-def propose(tree: TokenTree, number: int, choices: Sequence[Choice]) -> None:
+def propose(tree: TokenTree, number: int, choices: Sequence[ProposedToken]) -> None:
     """Add what a denoised block proposes after a node, as far as it can be text of the node's hole."""
     for choice in choices:
         node = tree.nodes[number]

@@ -13,8 +13,7 @@ from pathlib import Path
 from infill_engine.errors import InfillError, InputError, ModelDamagedError, ModelError
 from infill_engine.models.checkpoint.download import Report, address_of, fetch_file
 from infill_engine.models.checkpoint.user_data import trunk_folder
-from infill_engine.models.trunk.files import folder
-from infill_engine.models.trunk.files import source as published
+from infill_engine.models.trunk.files import folder, published_file
 from infill_engine.serving.runtime_files import locked
 
 LINE_SECONDS = 0.1  # between two lines of progress
@@ -39,7 +38,7 @@ def build(file: Path | None, report: Report, *, download: bool) -> list[str]:
     """
     from infill_engine.models.trunk.files import convert
 
-    source, home = published.SOURCE, trunk_folder()
+    source, home = published_file.PUBLISHED, trunk_folder()
     path = file or home.with_name(source.file)
     fetched = file is None and not path.is_file()
     if fetched and not download:
@@ -51,7 +50,7 @@ def build(file: Path | None, report: Report, *, download: bool) -> list[str]:
         with locked(home, 0):
             if fetched:
                 address = address_of(source.repository, source.file)
-                fetch_file(address, path, source.size, published.SHARDS_BYTES, _part(report, 0.0, FETCHED))
+                fetch_file(address, path, source.size, published_file.SHARDS_BYTES, _part(report, 0.0, FETCHED))
             built = convert.convert(path, home, convert.released(), _steps(report))
     except TimeoutError as error:
         raise InputError("the default model is being built by another program; wait for it") from error

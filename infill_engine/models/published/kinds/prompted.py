@@ -38,7 +38,7 @@ MOST_SLOTS = 128
 
 
 @dataclass(slots=True)
-class Prompt:
+class PromptMemory:
     """What `Context.state` holds here: keys and values of the prompt's whole blocks, and the tokens after them.
 
     A row's tokens are this `rest` and its slots. `memory` has columns for the whole blocks and for all rows, one after
@@ -95,7 +95,7 @@ class PromptedModel:
         ids = prompt_of(self._fim, self.vocabulary, self._settings, prefix, suffix)
         whole = self._whole_blocks(len(ids) - self._shift)
         layers, read = yield from self._prompts.layers_of(ids[:whole])
-        return Context(Prompt(layers, whole, ids[whole:]), read, len(ids))
+        return Context(PromptMemory(layers, whole, ids[whole:]), read, len(ids))
 
     def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:  # noqa: ARG002
         """Propose the maximum number of slots: a row ends by itself."""
@@ -106,7 +106,7 @@ class PromptedModel:
 
     @torch.inference_mode()
     def denoise(self, context: Context, canvas: Canvas, wanted: Ints) -> Tensor:
-        prompt: Prompt = context.state
+        prompt: PromptMemory = context.state
         tokens = self._row_tokens(prompt, canvas)
         memory = self._memory(prompt, tokens)
         rows, width = tokens.shape
@@ -132,7 +132,7 @@ class PromptedModel:
         chosen = (np.cumsum(beyond - start) - beyond)[row] + read_at
         return joined_ends(self._backbone.logits(states[self._tensor(chosen)]), self.info.eos_id, self._ends)
 
-    def _row_tokens(self, prompt: Prompt, canvas: Canvas) -> Ints:
+    def _row_tokens(self, prompt: PromptMemory, canvas: Canvas) -> Ints:
         """Return the tokens of each row up to the end of a block [N, L]; an autoregressive model needs no last one."""
         rest = len(prompt.rest)
         width = self._whole_blocks(rest - self._shift + int(canvas.lengths.max()) - 1) + self._block
@@ -142,7 +142,7 @@ class PromptedModel:
         tokens[canvas.row[inner], rest + canvas.index[inner]] = canvas.ids[inner]
         return tokens
 
-    def _memory(self, prompt: Prompt, tokens: Ints) -> Placed:
+    def _memory(self, prompt: PromptMemory, tokens: Ints) -> Placed:
         """Return columns for prompt and rows. Blocks with tokens other than `tokens` count as not computed."""
         if prompt.memory is not None and prompt.ids.shape == tokens.shape:
             same = np.cumprod(prompt.ids == tokens, 1).sum(1)

@@ -46,8 +46,8 @@ from infill_engine.models.trunk.files.gguf_file import (
     Report,
     require_source,
 )
+from infill_engine.models.trunk.files.published_file import PUBLISHED, PublishedFile
 from infill_engine.models.trunk.files.shards import recipe_of, shard_name, split, write_shard, write_text
-from infill_engine.models.trunk.files.source import SOURCE, Source
 
 VERSION = 1  # of the shards' contents; a shard of another version is not kept
 SHARDS = 4
@@ -88,7 +88,7 @@ class Plan:
     tokenizer: Path
     importance: Path
     checksums: Mapping[str, str]
-    source: Source = SOURCE
+    source: PublishedFile = PUBLISHED
     shards: int = SHARDS
     stored: Mapping[str, str] = field(default_factory=lambda: STORED)
     embedding: str = EMBEDDING

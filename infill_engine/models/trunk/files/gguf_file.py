@@ -17,7 +17,7 @@ from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.files.formats import Floats
 from infill_engine.models.trunk.files.gguf_header import ARCHITECTURE, REMEDY, TOKENS, GgufHeader, read_gguf_header
 from infill_engine.models.trunk.files.named_weights import EMBEDDING, EVERY, HEAD, NamedWeights
-from infill_engine.models.trunk.files.source import Source
+from infill_engine.models.trunk.files.published_file import PublishedFile
 
 Report = Callable[[str, float], None]  # the current task, and the share of it that is done
 
@@ -53,7 +53,7 @@ COMPARED, ALIKE = 64, 0.1  # rows, and a relative squared error that rounding to
 _CHUNK = 1 << 23
 
 
-def require_source(path: Path, source: Source, report: Report) -> None:
+def require_source(path: Path, source: PublishedFile, report: Report) -> None:
     """Raise ModelNotFoundError if there is no such file, ModelDamagedError if it is not `source`."""
     if not path.is_file():
         raise ModelNotFoundError(f"there is no file {path}; give the path of {source.file}")
@@ -164,7 +164,7 @@ class GgufFile(NamedWeights):
         return self._header.fields[name]
 
 
-def _another(path: Path, source: Source, found: str) -> ModelDamagedError:
+def _another(path: Path, source: PublishedFile, found: str) -> ModelDamagedError:
     return ModelDamagedError(
         f"{path} is not the file that the default model is made from. Found: {found}. "
         f"Expected: {source.file}, {source.size:,} bytes, SHA-256 {source.sha256}. "

@@ -167,15 +167,15 @@ def test_choices_follow_the_token_before(source, run, denoiser):
     denoiser = source.denoiser()
     words = np.tile(np.array([1, 17, 3, *range(18, 39)]), (2, 1))
     denoised = Denoised(words, np.log(np.full(words.shape, 1 / 30, np.float32)), np.zeros(2, np.float32))
-    plain = [choice.token - 5 for choice in denoiser.choices(denoised, slice(0, 2), 5)]
-    after = [choice.token - 5 for choice in denoiser.choices(denoised, slice(0, 2), 8)]
+    plain = [choice.token - 5 for choice in denoiser.text_after(denoised, slice(0, 2), 5)]
+    after = [choice.token - 5 for choice in denoiser.text_after(denoised, slice(0, 2), 8)]
     assert (plain, after) == ([1, 1], [17, 1])
-    assert all(choice.logprob <= 0 for choice in denoiser.choices(denoised, slice(0, 2), 8))
+    assert all(choice.logprob <= 0 for choice in denoiser.text_after(denoised, slice(0, 2), 8))
 
 
 def test_a_block_without_numbers_proposes_nothing(denoiser):
     broken = Denoised(np.zeros((2, 3), np.int64), np.full((2, 3), np.nan, np.float32), np.zeros(2, np.float32))
-    assert denoiser.choices(broken, slice(0, 2), 5) == []
+    assert denoiser.text_after(broken, slice(0, 2), 5) == []
 
 
 def damaged(path):

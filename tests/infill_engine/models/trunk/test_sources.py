@@ -34,7 +34,7 @@ from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.prepared import kept_files, load_prepared
 from infill_engine.models.trunk.products import choose_products
 from infill_engine.models.trunk.slots import MIDDLE, Rows
-from infill_engine.models.trunk.sources import Parts, Source, source_of
+from infill_engine.models.trunk.sources import ModelSource, Parts, source_of
 from infill_engine.models.trunk.torch_loading import build_network
 
 IDS = [3, 100, 41, 5, 92, 6]
@@ -95,7 +95,7 @@ def published(path: Path, folder: Path, *, tied: bool, dtype: torch.dtype = torc
     return folder
 
 
-def given(path: Path) -> Source:
+def given(path: Path) -> ModelSource:
     found = source_of(path, path)
     assert found is not None
     return found

@@ -12,7 +12,7 @@ from safetensors.numpy import save_file
 from tiny_trunk import SPECIALS, write_tokenizer
 
 from infill_engine.models.trunk.files.convert import INPUTS, Plan
-from infill_engine.models.trunk.files.source import Source
+from infill_engine.models.trunk.files.published_file import PublishedFile
 
 LAYERS, DIM, HEADS, KV_HEADS, HIDDEN = 4, 64, 4, 2, 128
 HEAD_DIM = DIM // HEADS
@@ -53,7 +53,7 @@ def coder(folder: Path, **changes: Any) -> Written:
 
 def write_gguf(
     path: Path, *, architecture: str = "qwen2", seed: int = 0, name: str = "Tiny", form: Written = Written()
-) -> Source:
+) -> PublishedFile:
     """Writes the file; what it is to be known by."""
     draw = np.random.default_rng(seed)
     writer = GGUFWriter(path, architecture)
@@ -99,11 +99,13 @@ def write_gguf(
     return source_of(path)
 
 
-def source_of(path: Path) -> Source:
-    return Source("some/tiny-GGUF", "tiny.gguf", path.stat().st_size, hashlib.sha256(path.read_bytes()).hexdigest())
+def source_of(path: Path) -> PublishedFile:
+    return PublishedFile(
+        "some/tiny-GGUF", "tiny.gguf", path.stat().st_size, hashlib.sha256(path.read_bytes()).hexdigest()
+    )
 
 
-def write_plan(folder: Path, source: Source) -> Plan:
+def write_plan(folder: Path, source: PublishedFile) -> Plan:
     """A tokenizer and the inputs' mean squares in `folder`, and the plan that uses them."""
     folder.mkdir(exist_ok=True)
     *plain, special = KEPT

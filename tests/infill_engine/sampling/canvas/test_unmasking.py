@@ -2,16 +2,16 @@ import numpy as np
 import pytest
 
 from infill_engine.sampling.canvas.orders import to_commit, to_doubt
-from infill_engine.sampling.canvas.prediction import Prediction
+from infill_engine.sampling.canvas.prediction import SlotPredictions
 from infill_engine.settings import SamplerSettings
 
 SETTINGS = SamplerSettings(entropy_bound=1.0, sure=0.9)
 
 
-def readout(entropy: list[float], best: list[float] | None = None, held: list[float] | None = None) -> Prediction:
+def readout(entropy: list[float], best: list[float] | None = None, held: list[float] | None = None) -> SlotPredictions:
     zeros = np.zeros(len(entropy), dtype=np.int64)
     logs = [np.log(np.array(p or [0.5] * len(entropy), dtype=np.float32)) for p in (best, held)]
-    return Prediction(zeros, logs[0], zeros, logs[0], np.array(entropy, dtype=np.float32), logs[1])
+    return SlotPredictions(zeros, logs[0], zeros, logs[0], np.array(entropy, dtype=np.float32), logs[1])
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from tiny_trunk import tiny_model
 from infill_engine.budget.deadline import Deadline, FinishMargin
 from infill_engine.budget.work import Budget
 from infill_engine.models.trunk.backends.interface import PassResult
-from infill_engine.models.trunk.denoiser import Choice, Denoised
+from infill_engine.models.trunk.denoiser import Denoised, ProposedToken
 from infill_engine.sampling.trunk.tree_nodes import TreeStep
 from infill_engine.sampling.trunk.tree_sampler import TreeSampler
 from infill_engine.serving.preview import OPEN, _text_row
@@ -52,11 +52,11 @@ class Writer:
         following = dict(zip(self.tokens, [*self.tokens[1:], self.end], strict=True))
         return following.get(token, self.tokens[0])
 
-    def choices(self, _denoised, rows, before):
+    def text_after(self, _denoised, rows, before):
         if before not in self.tokens:
             return []
         text = [*self.tokens[self.tokens.index(before) + 1 :], self.end]
-        return [Choice(self.foresee(token), np.log(self.sure)) for token in text[: rows.stop - rows.start]]
+        return [ProposedToken(self.foresee(token), np.log(self.sure)) for token in text[: rows.stop - rows.start]]
 
 
 def searched(folder, foresee, holes=ONE_HOLE, *, sure=0.8, denoises=True, observer=None):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class PublishedFile:
     """A published GGUF file, known by its checksum."""
 
     repository: str
@@ -18,7 +18,7 @@ class Source:
         return f"https://huggingface.co/{self.repository}"
 
 
-SOURCE = Source(
+PUBLISHED = PublishedFile(
     "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
     "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
     491_400_064,
