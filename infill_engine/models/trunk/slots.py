@@ -94,6 +94,17 @@ class Rows:
         """The slots that a pass over these rows reads."""
         return slice(self.first, max(TEXTS, max(self.slots, default=0) + 1))
 
+    @property
+    def mask_positions(self) -> Ints:
+        """The positions of the mask rows [M]."""
+        return np.array(self.positions, np.int64)[self.blocks.behind] + 1 + self.blocks.slots
+
+    @property
+    def seen_by_masks(self) -> Bools:
+        """Which of the used slots, and then of the mask rows, each mask row sees [M, used + M]."""
+        numbers = self.blocks.numbers
+        return np.concatenate([self.seen[self.blocks.behind, self.used], numbers[:, None] == numbers], 1)
+
 
 NO_ROWS = Rows((), (), (), np.zeros((0, SLOTS), np.bool_))
 

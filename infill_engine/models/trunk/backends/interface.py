@@ -1,8 +1,10 @@
-"""The interface of the backends that compute the trunk: OpenVINO, torch and MLX."""
+"""The interface of the backends that compute the trunk, OpenVINO, torch and MLX, and what they do alike on the host."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
+
+import numpy as np
 
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.denoiser import Denoised, Denoiser, Floats, Ints
@@ -22,6 +24,32 @@ class PassResult:
     logprobs: Floats
     likeliest: Ints
     denoised: Denoised | None = None
+
+
+def likeliest(logprobs: Floats, among: Ints | None = None) -> Ints:
+    """Return the LIKELIEST tokens [W, LIKELIEST] of each row, best first; the lower number first if two are equal.
+
+    `among` has the only tokens [W, N] that are considered.
+    """
+    values = logprobs if among is None else np.take_along_axis(logprobs, among, 1)
+    best = largest(values)
+    tokens = np.sort(best if among is None else np.take_along_axis(among, best, 1), axis=1)
+    order = np.argsort(-np.take_along_axis(logprobs, tokens, 1), axis=1, kind="stable")
+    return np.take_along_axis(tokens, order, 1)
+
+
+def largest(values: Floats) -> Ints:
+    """Return the indices of the LIKELIEST largest values of each row, in any order."""
+    most = min(LIKELIEST, values.shape[1])
+    return np.argpartition(values, -most, axis=1)[:, -most:]
+
+
+def rotations(config: TrunkConfig, positions: Ints) -> tuple[Floats, Floats]:
+    """Return cosines and sines [T, head_dim] for rows at `positions` [T] (RoPE, arXiv 2104.09864)."""
+    half = np.arange(0, config.head_dim, 2, dtype=np.float32) / config.head_dim
+    angles = positions.astype(np.float32)[:, None] * (1 / np.float32(config.rope_theta) ** half)
+    angles = np.concatenate([angles, angles], -1)
+    return np.cos(angles), np.sin(angles)
 
 
 class Backend(Protocol):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infill_engine.models.runtime.devices import MLX, on_apple_silicon
-from infill_engine.models.trunk.backends.interface import LIKELIEST, PassResult
+from infill_engine.models.trunk.backends.interface import PassResult, likeliest, rotations
 from infill_engine.models.trunk.denoiser import Denoised, Denoiser, Floats, Ints
 from infill_engine.models.trunk.edit_adapter import EditAdapter
 from infill_engine.models.trunk.forms import Form
@@ -93,7 +93,7 @@ class MlxBackend:
             buffer[number] = kept_keys, kept_values
             return self._attention(queries, kept_keys[:, used], kept_values[:, used], mask)
 
-        turn = self._rotations(mx.array(list(rows.positions)))
+        turn = self._rotations(np.array(rows.positions))
         for number, layer in enumerate(self._adapted if rows.adapted else self._layers):
             if self.denoiser is not None and number == self.denoiser.first_layer:
                 entered = x
@@ -101,29 +101,29 @@ class MlxBackend:
         found = _logprobs(self._head(self._normed(x[first:], self._norm)))
         denoised = self._denoise(self.denoiser, entered, buffer, rows) if self.denoiser and rows.blocks else None
         mx.eval(buffer)
-        return PassResult(found, _likeliest(found), denoised)
+        return PassResult(found, likeliest(found), denoised)
 
     def _denoise(self, denoiser: Denoiser, entered: mx.array, buffer: Buffer, rows: Rows) -> Denoised:
         """Return what mask rows propose. `entered` [T, D] are the states of the rows where mask rows join."""
         blocks, used = rows.blocks, rows.used
-        slots, numbers = mx.array(blocks.slots), blocks.numbers
+        slots = mx.array(blocks.slots)
         anchor = entered[mx.array(blocks.behind)]
         known = self._entry(self._normed(anchor, self._masked[0].attention_norm))
-        known = known.reshape(len(numbers), -1, self.config.dim)[mx.arange(len(numbers)), slots]
+        known = known.reshape(len(blocks), -1, self.config.dim)[mx.arange(len(blocks)), slots]
         x = anchor + known + self._mask[slots]
-        mask = mx.array(np.concatenate([rows.seen[blocks.behind][:, used], numbers[:, None] == numbers], 1))
+        mask = mx.array(rows.seen_by_masks)
 
         def see(number: int, queries: mx.array, keys: mx.array, values: mx.array) -> mx.array:
             kept_keys, kept_values = buffer[number]
             seen_keys = mx.concatenate([kept_keys[:, used], keys], 1)
             return self._attention(queries, seen_keys, mx.concatenate([kept_values[:, used], values], 1), mask)
 
-        turn = self._rotations(mx.array(np.array(rows.positions)[blocks.behind]) + 1 + slots)
+        turn = self._rotations(rows.mask_positions)
         for number, layer in enumerate(self._masked, denoiser.first_layer):
             x = self._forward(number, layer, x, turn, see)
         states = self._normed(x, self._norm)
         found = _logprobs(self._draft_head(states))
-        words = _likeliest(found)
+        words = likeliest(found)
         doubt = np.array(states.astype(mx.float32) @ self._confidence)
         return Denoised(words, np.take_along_axis(found, words, 1), doubt)
 
@@ -160,7 +160,7 @@ class MlxBackend:
 
     def rotate(self, buffer: Buffer, slots: slice, by: int) -> None:
         """See `Backend`."""
-        cos, sin = self._rotations(mx.array([by]))
+        cos, sin = self._rotations(np.array([by]))
         for number, (keys, values) in enumerate(buffer):
             keys[:, slots] = _rotate(keys[:, slots], cos, sin)
             buffer[number] = keys, values
@@ -242,11 +242,9 @@ class MlxBackend:
 
         return multiply
 
-    def _rotations(self, positions: mx.array) -> tuple[mx.array, mx.array]:
-        half = mx.arange(0, self.config.head_dim, 2).astype(mx.float32) / self.config.head_dim
-        angles = positions.astype(mx.float32)[:, None] * (1.0 / self.config.rope_theta**half)
-        angles = mx.concatenate([angles, angles], -1)
-        return mx.cos(angles).astype(self.dtype), mx.sin(angles).astype(self.dtype)
+    def _rotations(self, positions: Ints) -> Turn:
+        cos, sin = rotations(self.config, positions)
+        return mx.array(cos).astype(self.dtype), mx.array(sin).astype(self.dtype)
 
     def _normed(self, x: mx.array, weight: mx.array) -> mx.array:
         return mx.fast.rms_norm(x, weight, self.config.norm_epsilon)
@@ -263,10 +261,3 @@ def _rotate(x: mx.array, cos: mx.array, sin: mx.array) -> mx.array:
 def _logprobs(logits: mx.array) -> Floats:
     logits = logits.astype(mx.float32)
     return np.array(logits - mx.logsumexp(logits, -1, keepdims=True))
-
-
-def _likeliest(logprobs: Floats) -> Ints:
-    best = np.argpartition(logprobs, -min(LIKELIEST, logprobs.shape[1]), -1)[:, -LIKELIEST:]
-    order = np.argsort(-np.take_along_axis(logprobs, best, -1), -1, kind="stable")
-    found: Ints = np.take_along_axis(best, order, -1)
-    return found

@@ -10,7 +10,7 @@ import openvino as ov
 from numpy.typing import NDArray
 
 from infill_engine.models.runtime.allocator import release_mapped
-from infill_engine.models.trunk.backends.interface import LIKELIEST, PassResult
+from infill_engine.models.trunk.backends.interface import PassResult, largest, likeliest, rotations
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.denoiser import Denoised, Floats, Ints
 from infill_engine.models.trunk.forms import Branch, Form, branches_of, form_for, forms_of
@@ -85,16 +85,15 @@ class OpenVinoBackend:
         form, number, blocks = branch.form, self._branches.index(branch), rows.blocks
         slots, every = np.array(rows.slots), sum(form)
         kept = self._kept(rows, slots)
-        behind = np.array(rows.positions)[blocks.behind] + 1 + blocks.slots
         positions = np.zeros(every, np.int64)
-        positions[: len(rows)], positions[form.rows : form.rows + len(blocks)] = rows.positions, behind
+        positions[: len(rows)], positions[form.rows : form.rows + len(blocks)] = rows.positions, rows.mask_positions
         size = self._staged.size_for(len(kept) + every)
         own = np.arange(size - every, size, dtype=np.int32)
         inputs: list[Any] = [
             np.array(number, np.int32),
             _padded(rows.ids, form.rows),
             _padded(range(first, len(rows)), _wanted(len(rows) - first, form), len(rows) - 1),
-            *self._rotations(positions),
+            *(table[None, None] for table in rotations(self.config, positions)),
             _mask(rows, kept, form, size),
             own,
             _padded(blocks.anchors, BLOCKS),
@@ -133,7 +132,7 @@ class OpenVinoBackend:
 
     def rotate(self, buffer: Buffer, slots: slice, by: int) -> None:
         """See `Backend`."""
-        cos, sin = self._rotations(np.array([by]))
+        cos, sin = rotations(self.config, np.array([by]))
         keys, half = buffer[:, : self.config.kv_heads, slots], self.config.head_dim // 2
         turned = np.concatenate([-keys[..., half:], keys[..., :half]], -1)
         keys[:] = keys * cos + turned * sin
@@ -142,13 +141,6 @@ class OpenVinoBackend:
     def _kept(self, rows: Rows, slots: Ints) -> Ints:
         """Return the slots of earlier tokens that any row sees."""
         return np.setdiff1d(np.flatnonzero(rows.seen.any(0)), slots, assume_unique=True)
-
-    def _rotations(self, positions: Ints) -> tuple[Floats, Floats]:
-        """Return cosines and sines [1, 1, T, head_dim]; see `network.rotations`."""
-        half = np.arange(0, self.config.head_dim, 2, dtype=np.float32) / self.config.head_dim
-        angles = positions.astype(np.float32)[:, None] * (1 / np.float32(self.config.rope_theta) ** half)
-        angles = np.concatenate([angles, angles], -1)[None, None]
-        return np.cos(angles), np.sin(angles)
 
 
 def _compile(graph: ov.Model | Path, width: int, threads: int) -> ov.CompiledModel:
@@ -229,7 +221,12 @@ def _by_branch(compiled: ov.CompiledModel, branches: int) -> list[dict[str, int]
 def _likeliest(found: Mapping[str, Floats], name: str, rows: int) -> tuple[Floats, Ints]:
     """Return the log-probabilities of the first rows of an output, and the likeliest of each row."""
     logprobs, of_blocks = found[name][:rows], found.get(f"{name}.{LIKELIEST_OF_BLOCKS}")
-    return logprobs, likeliest(logprobs, None if of_blocks is None else of_blocks[:rows])
+    return logprobs, likeliest(logprobs, None if of_blocks is None else in_largest_blocks(of_blocks[:rows]))
+
+
+def in_largest_blocks(of_blocks: Floats) -> Ints:
+    """Return the tokens [W, N] among which are the likeliest ones, given the largest value of each BLOCK tokens."""
+    return (largest(of_blocks)[:, :, None] * BLOCK + np.arange(BLOCK)).reshape(len(of_blocks), -1)
 
 
 def _steps(keys: int) -> int:
@@ -262,25 +259,6 @@ def _mask(rows: Rows, kept: Ints, form: Form, size: int) -> Floats:
     mask[masks] = mask[blocks.behind]
     own[masks, masks][numbers[:, None] == numbers] = 0
     return mask
-
-
-def likeliest(logprobs: Floats, of_blocks: Floats | None) -> Ints:
-    """Return the LIKELIEST tokens [W, LIKELIEST] of each row, best first; the lower number first if two are equal.
-
-    `of_blocks` has the largest value of each BLOCK tokens. The blocks with the largest ones have the likeliest tokens.
-    """
-    if of_blocks is None:
-        return np.argsort(-logprobs, axis=1, kind="stable")[:, :LIKELIEST].astype(np.int64)
-    blocks = _largest(of_blocks)
-    tokens = (blocks[:, :, None] * BLOCK + np.arange(BLOCK)).reshape(len(logprobs), -1)
-    tokens = np.sort(np.take_along_axis(tokens, _largest(np.take_along_axis(logprobs, tokens, 1)), 1), axis=1)
-    order = np.argsort(-np.take_along_axis(logprobs, tokens, 1), axis=1, kind="stable")
-    return np.take_along_axis(tokens, order, 1)
-
-
-def _largest(values: Floats) -> Ints:
-    """Return the indices of the LIKELIEST largest values of each row, in any order."""
-    return np.argpartition(values, -LIKELIEST, axis=1)[:, -LIKELIEST:]
 
 
 _ONE_ROW = Rows([0], [0], [TEXTS], np.arange(SLOTS)[None] == TEXTS, 0)

@@ -67,15 +67,13 @@ class TorchBlocks:
         """
         blocks, used = rows.blocks, rows.used
         config, device, first_layer = self.network.config, entered.device, self.denoiser.first_layer
-        numbers, behind = torch.from_numpy(blocks.numbers), torch.from_numpy(blocks.behind)
         slots = torch.from_numpy(blocks.slots).to(device)
-        anchor = entered[behind.to(device)]
+        anchor = entered[torch.from_numpy(blocks.behind).to(device)]
         norm = self.network.layers[first_layer].attention_norm
         known = self.entry(F.rms_norm(anchor, (config.dim,), norm, config.norm_epsilon))
         known = known.view(len(slots), -1, config.dim)[torch.arange(len(slots), device=device), slots]
         x = anchor + known.to(anchor.dtype) + self.mask[slots]
-        seen = torch.from_numpy(rows.seen[blocks.behind][:, used])
-        seen = torch.cat([seen, numbers[:, None] == numbers], 1).to(device)
+        seen = torch.from_numpy(rows.seen_by_masks).to(device)
         hidden = torch.zeros(seen.shape, device=device, dtype=x.dtype)
         hidden = hidden.masked_fill_(~seen, max(UNSEEN, torch.finfo(x.dtype).min))
 
@@ -83,7 +81,7 @@ class TorchBlocks:
             of_rows = kept[layer][:, :, used]
             return attention(queries, torch.cat([of_rows[0], keys], 1), torch.cat([of_rows[1], values], 1), hidden)
 
-        positions = torch.tensor(list(rows.positions))[behind].to(device) + 1 + slots
+        positions = torch.from_numpy(rows.mask_positions).to(device)
         states = normed(self.network, forward(self.network, x, positions, attend, slice(first_layer, None)))
         found = torch.log_softmax(self.head(states).float(), -1).topk(LIKELIEST)
         doubt = (states.float() @ self.confidence.float()).numpy(force=True)

@@ -198,7 +198,7 @@ def test_snippets_are_read_ahead_and_used_by_hurried_requests(sampler):
     finished(sampler.prefetch(CALLING))
     cache = sampler.model._caches[-1]
     ids = sampler.model.vocabulary.encode("app/shapes.py\ndef draw_shape(width, height):\n    return width\n")
-    assert list(cache.head[1 : 1 + len(ids)]) == ids
+    assert list(cache.prompt.head[1 : 1 + len(ids)]) == ids
     before = cache.held.head
     proposal(sampler, CALLING)
     assert sampler.model._caches[-1] is cache
@@ -236,7 +236,7 @@ def test_typing_a_line_keeps_the_snippets_and_calm_reading_reads_nothing_again(s
 
 def test_a_request_without_a_path_or_a_project_has_no_head(sampler):
     finished(sampler.prefetch(REQUEST))
-    assert sampler.model._caches[-1].head == ()
+    assert sampler.model._caches[-1].prompt.head == ()
 
 
 def test_a_second_search_at_the_same_place_goes_on_where_the_first_stopped(sampler):
