@@ -14,7 +14,7 @@ sys.path[:0] = [str(REPOSITORY), str(REPOSITORY / "tests" / "infill_engine" / "m
 from tiny_gguf import source_of, write_plan  # noqa: E402
 
 from infill_engine.models.checkpoint import download, user_data  # noqa: E402
-from infill_engine.models.trunk.files import convert, folder, source  # noqa: E402
+from infill_engine.models.trunk.files import convert, folder, published_file  # noqa: E402
 from infill_engine.serving.__main__ import add_socket  # noqa: E402
 from tests.toy_engine import ToyEngine  # noqa: E402
 
@@ -26,13 +26,13 @@ def main() -> None:
     parser.add_argument("--stdio", action="store_true")
     add_socket(parser)
     options = parser.parse_args()
-    source.SOURCE = source_of(options.published)
+    published_file.PUBLISHED = source_of(options.published)
     folder.TRUNK_FOLDER = user_data.state_folder() / "package"
     download.PAUSES = (0.1, 0.1)
     if options.build:
         from lsp_server.cli.models import building
 
-        convert.released = lambda: write_plan(user_data.state_folder() / "made-from", source.SOURCE)
+        convert.released = lambda: write_plan(user_data.state_folder() / "made-from", published_file.PUBLISHED)
         sys.exit(building.main())
     if options.socket:
         _serve_engine(options)

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from bench.runs.comparison import Difference, compare, doubts
 from bench.runs.reading import read_results
+from infill_engine.diagnostics.benchmark.statistics import SIGNIFICANT
 from infill_engine.errors import InputError
 from lsp_server.cli.terminal import console_of
 
@@ -40,7 +41,7 @@ def _print(found: list[Difference], doubtful: list[str]) -> None:
         table.add_column(heading, justify="left" if heading in ("B against A", "") else "right", overflow="fold")
     for each in found:
         value, low, high = (_shown(number, each.unit) for number in _numbers(each))
-        outcome = "LOSS" if each.is_loss else "differs" if each.estimate.is_significant else ""
+        outcome = "LOSS" if each.is_loss else "differs" if each.estimate.p < SIGNIFICANT else ""
         table.add_row(each.what, value, f"{low} to {high}", f"{each.estimate.p:.3f}", str(each.pairs), outcome)
     console.print(table)
 

@@ -20,7 +20,7 @@ from lsprotocol import types
 
 from infill_engine.models.checkpoint.user_data import trunk_folder
 from infill_engine.models.registry import DEFAULT
-from infill_engine.models.trunk.files import source
+from infill_engine.models.trunk.files import published_file
 from infill_engine.models.trunk.files.folder import find_trunk
 from lsp_server.engine.link import WORKING_FOLDER
 from lsp_server.protocol.messages import read_argument
@@ -41,9 +41,9 @@ def missing_model(session: Session) -> dict[str, object] | None:
     if session.workspace.settings.engine.model != DEFAULT or find_trunk(trunk_folder()).folder is not None:
         return None
     return {
-        "file": source.SOURCE.file,
-        "megabytes": round(source.SOURCE.size / 1e6),
-        "address": source.SOURCE.address,
+        "file": published_file.PUBLISHED.file,
+        "megabytes": round(published_file.PUBLISHED.size / 1e6),
+        "address": published_file.PUBLISHED.address,
         "folder": str(trunk_folder().parent),
     }
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from infill_engine.models.trunk.adapter import NAMES
-from infill_engine.models.trunk.edit_adapter import write_edit_adapter
+from infill_engine.models.trunk.files.shards import write_shard
 from train.denoiser.frozen import FrozenTrunk
 from train.low_rank.terms import Term
 
@@ -44,4 +44,4 @@ def term(weights: Mapping[str, Tensor], layer: int, name: str) -> Term:
 def write_adapter(path: Path, adapter: Mapping[str, Tensor], made_for: str) -> None:
     """Write the terms for the trunk that `made_for` identifies."""
     arrays = {name: each.cpu().numpy() for name, each in in_type(adapter, torch.float16).items()}
-    write_edit_adapter(path, arrays, made_for)
+    write_shard(path, arrays, made_for)

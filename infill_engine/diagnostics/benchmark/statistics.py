@@ -24,11 +24,6 @@ class Estimate:
     high: float
     p: float = 1.0
 
-    @property
-    def is_significant(self) -> bool:
-        """Whether chance alone is an unlikely explanation."""
-        return self.p < SIGNIFICANT
-
 
 NOTHING = Estimate(0.0, 0.0, 0.0)
 

@@ -19,7 +19,7 @@ Report = Callable[[str, float], None]  # the current task, and the share of it t
 ENDPOINT, OFFLINE = "HF_ENDPOINT", "HF_HUB_OFFLINE"  # environment variables of the hub's own library
 USUAL_ENDPOINT = "https://huggingface.co"
 PARTIAL = ".part"
-PAUSES = (0.5, 1.0, 2.0, 4.0)  # seconds before further attempts, as long as none brings anything
+PAUSES = (0.5, 1.0, 2.0, 4.0)  # seconds before further attempts, while none of them receives anything
 SILENT_SECONDS = 30.0  # without a byte, after which the connection counts as broken
 _CHUNK = 1 << 18
 _BROKEN = (OSError, http.client.HTTPException)  # of a connection; those of the disk are told apart by where they arise
@@ -104,7 +104,7 @@ def _not_taken(partial: Path, error: OSError) -> ModelError:
 
 
 def _certificates() -> ssl.SSLContext:
-    """Return the system's certificates, and those of the certifi library: some Pythons bring none of their own."""
+    """Return the system's certificates, and those of the certifi library: some builds of Python come without any."""
     context = ssl.create_default_context()
     with suppress(ImportError):
         import certifi

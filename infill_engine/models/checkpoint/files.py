@@ -100,7 +100,7 @@ def require_no_code(config: Mapping[str, Any], folder: Path) -> None:
     if config.get("auto_map"):
         code = ", ".join(sorted({str(value).partition(".")[0] + ".py" for value in _flat(config["auto_map"])}))
         raise ModelDamagedError(
-            f"{folder} asks to run code of its own ({code}), which may compute something else than a stock "
+            f"{folder} asks to run code of its own ({code}), which may compute something other than a stock "
             f"{config.get('model_type')}. infill-ls never runs code from a checkpoint; use a model of a family it knows"
         )
 

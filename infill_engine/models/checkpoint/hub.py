@@ -151,7 +151,7 @@ def _in_words(name: str, error: Exception) -> ModelError:
             )
         case errors.RepositoryNotFoundError() | errors.HFValidationError():
             return ModelNotFoundError(
-                f"there is no model {name}, neither as a folder here nor as a published one. Check the spelling; "
+                f"there is no model {name}: no folder here and no published model has that name. Check the spelling; "
                 "if it is private, log in with `hf auth login`"
             )
         case errors.NotASafetensorsRepoError():

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.checkpoint.folder import sha256_of
 from infill_engine.models.trunk.config import TrunkConfig
-from infill_engine.models.trunk.files.shards import Arrays, map_made_for, write_shard
+from infill_engine.models.trunk.files.shards import Arrays, map_made_for
 
 EDIT_ADAPTER = "edit-adapter.safetensors"
 SMOOTHED = {"qkv": "attention", "gate_up": "mlp", "down": "down"}  # the input of each matrix with smoothed inputs
@@ -75,11 +75,6 @@ class EditAdapter:
             hidden = len(factors["down"])
             up[hidden:] *= factors["down"][:, None]
         return down, up
-
-
-def write_edit_adapter(path: Path, arrays: Arrays, made_for: str) -> None:
-    """Write terms for the trunk that `made_for` identifies."""
-    write_shard(path, arrays, made_for)
 
 
 def _fits(arrays: Arrays, config: TrunkConfig) -> bool:

@@ -76,9 +76,9 @@ class TrunkModel:
         return cache
 
     def read_separately(self, prompt: Prompt, *, part: int) -> Job[PromptCache]:
-        """Read the prompt of a next edit with the edit adapter, or after the soft prompt, if there is one of them.
+        """Read the prompt of a next edit, with the edit adapter if there is one, and otherwise after the soft prompt.
 
-        It has a buffer of its own, so that it replaces no completion's prompt.
+        Its buffer is separate, so that the prompts of completions stay.
         """
         adapts = self.backend.adapts
         cache = self._separate = self._separate or PromptCache(self.backend, adapted=adapts)

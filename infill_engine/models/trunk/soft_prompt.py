@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.trunk.config import TrunkConfig
-from infill_engine.models.trunk.files.shards import map_made_for, write_shard
+from infill_engine.models.trunk.files.shards import map_made_for
 
 NEXT_EDITS = "next-edits.safetensors"
 Halves = NDArray[np.float16]
@@ -51,8 +51,3 @@ class SoftPrompt:
         if not keys.shape == values.shape == (config.layers, config.kv_heads, rows, config.head_dim):
             raise ModelDamagedError(f"{path} does not fit this model")
         return cls(keys, values)
-
-
-def write_soft_prompt(path: Path, prompt: SoftPrompt, made_for: str) -> None:
-    """Write a soft prompt for the trunk that `made_for` identifies."""
-    write_shard(path, {"keys": prompt.keys, "values": prompt.values}, made_for)

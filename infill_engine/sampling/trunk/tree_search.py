@@ -291,5 +291,5 @@ def _shown(nodes: Sequence[Node]) -> tuple[TextPiece, ...]:
 
 
 def _whole(one: Finished) -> tuple[TextPiece, ...]:
-    """Return a finished text and its end, which is no further text."""
+    """Return a finished text, and the same text with its end."""
     return TextPiece(one.text, sum(one.logprobs), seen=True), TextPiece(one.text, one.logprob, seen=True)

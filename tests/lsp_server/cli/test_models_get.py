@@ -15,8 +15,7 @@ from hub_server import Hub, serving
 from tiny_gguf import write_gguf, write_plan
 
 from infill_engine.models.checkpoint.user_data import STATE_DIR, trunk_folder
-from infill_engine.models.trunk.files import convert, folder
-from infill_engine.models.trunk.files import source as published
+from infill_engine.models.trunk.files import convert, folder, published_file
 from infill_engine.models.trunk.files.folder import verify_shards
 from lsp_server.__main__ import main
 
@@ -28,13 +27,13 @@ from pathlib import Path
 from tiny_gguf import source_of, write_plan
 from infill_engine.models.trunk.files import convert
 from infill_engine.models.trunk.files import folder
-from infill_engine.models.trunk.files import source
+from infill_engine.models.trunk.files import published_file
 from infill_engine.models.checkpoint import download
 from lsp_server.__main__ import main
 download.PAUSES = (0.0, 0.0)
 home, published = Path(sys.argv[1]), Path(sys.argv[2])
-source.SOURCE = source_of(published)
-convert.released = lambda: write_plan(home / "made-from", source.SOURCE)
+published_file.PUBLISHED = source_of(published)
+convert.released = lambda: write_plan(home / "made-from", published_file.PUBLISHED)
 folder.TRUNK_FOLDER = home / "package"
 sys.exit(main(["models", "get", "--download", *sys.argv[3:]]))
 """
@@ -46,7 +45,7 @@ def gguf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     path = tmp_path / "tiny.gguf"
     source = write_gguf(path)
     plan = write_plan(tmp_path / "made-from", source)
-    monkeypatch.setattr(published, "SOURCE", source)
+    monkeypatch.setattr(published_file, "PUBLISHED", source)
     monkeypatch.setattr(convert, "released", lambda: plan)
     monkeypatch.setattr(folder, "TRUNK_FOLDER", tmp_path / "package")
     monkeypatch.setenv(STATE_DIR, str(tmp_path / "state"))

@@ -13,7 +13,8 @@ from infill_engine.models.trunk import trunk_loading
 from infill_engine.models.trunk.backends.openvino_backend import OpenVinoBackend
 from infill_engine.models.trunk.backends.torch_backend import TorchBackend
 from infill_engine.models.trunk.backends.torch_products import FloatProducts
-from infill_engine.models.trunk.edit_adapter import EDIT_ADAPTER, EditAdapter, write_edit_adapter
+from infill_engine.models.trunk.edit_adapter import EDIT_ADAPTER, EditAdapter
+from infill_engine.models.trunk.files.shards import write_shard
 from infill_engine.models.trunk.graph import build_graph
 from infill_engine.models.trunk.graph_heads import GraphWeights
 from infill_engine.models.trunk.model import TrunkModel
@@ -130,7 +131,7 @@ def test_the_soft_prompt_is_for_models_without_an_adapter(source, edit_adapter):
 def test_a_file_is_read_as_it_was_written(source):
     assert source.edit_adapter() is None
     written = terms(source.config)
-    write_edit_adapter(source.trained / EDIT_ADAPTER, written, source.made_from())
+    write_shard(source.trained / EDIT_ADAPTER, written, source.made_from())
     found = source.edit_adapter()
     np.testing.assert_array_equal(found.term(1, "down").up, written["layers.1.down.up"])
     np.testing.assert_array_equal(found.term(0, "qkv").down, written["layers.0.qkv.down"])
@@ -151,11 +152,11 @@ def not_finite(arrays):
 def spoiled(source, change):
     arrays = terms(source.config)
     change(arrays)
-    write_edit_adapter(source.trained / EDIT_ADAPTER, arrays, source.made_from())
+    write_shard(source.trained / EDIT_ADAPTER, arrays, source.made_from())
 
 
 def of_another_trunk(source):
-    write_edit_adapter(source.trained / EDIT_ADAPTER, terms(source.config), "another model")
+    write_shard(source.trained / EDIT_ADAPTER, terms(source.config), "another model")
 
 
 def cut_off(source):
@@ -199,7 +200,7 @@ def test_another_adapter_gets_a_graph_of_its_own(source, monkeypatch):
     found = []
     for scale in (1, 1, 2):
         arrays = {name: (array * scale).astype(np.float16) for name, array in terms(source.config).items()}
-        write_edit_adapter(source.trained / EDIT_ADAPTER, arrays, source.made_from())
+        write_shard(source.trained / EDIT_ADAPTER, arrays, source.made_from())
         model = trunk_loading.load_trunk(source, "cpu", ModelSettings(), lambda *_: None)
         assert model.user_message == ""
         found.append(edited(model))

@@ -8,12 +8,13 @@ from test_backends import INT8, adapter, floats, rows_of, weights  # noqa: F401 
 from infill_engine.budget.work import finished
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.trunk.adapter import Adapter
+from infill_engine.models.trunk.files.shards import write_shard
 from infill_engine.models.trunk.merged import MergedWeights
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.prompt import Prompt
 from infill_engine.models.trunk.prompt_cache import PromptCache
 from infill_engine.models.trunk.slots import SUFFIX
-from infill_engine.models.trunk.soft_prompt import NEXT_EDITS, SoftPrompt, write_soft_prompt
+from infill_engine.models.trunk.soft_prompt import NEXT_EDITS, SoftPrompt
 
 HEAD = (50, 17, 2, 8)
 REST = Prompt((50, 7, 3, 9, 22), (50, 11, 4), (50, 30, 31))
@@ -71,10 +72,14 @@ def plain(backend):
     return cache.after_prompt().logprobs
 
 
+def write(path, prompt, made_for):
+    write_shard(path, {"keys": prompt.keys, "values": prompt.values}, made_for)
+
+
 def test_a_file_is_read_as_it_was_written(weights, adapter, tmp_path):  # noqa: F811
     made = of_tokens(floats(weights, adapter))
     assert SoftPrompt.load(tmp_path, weights.config, "this model") is None
-    write_soft_prompt(tmp_path / NEXT_EDITS, made, "this model")
+    write(tmp_path / NEXT_EDITS, made, "this model")
     found = SoftPrompt.load(tmp_path, weights.config, "this model")
     np.testing.assert_array_equal(found.keys, made.keys)
     np.testing.assert_array_equal(found.values, made.values)
@@ -91,7 +96,7 @@ def test_a_file_is_read_as_it_was_written(weights, adapter, tmp_path):  # noqa: 
 )
 def test_a_file_that_cannot_be_used_is_named(weights, tmp_path, spoil, made_for, message):  # noqa: F811
     path = tmp_path / NEXT_EDITS
-    write_soft_prompt(path, of_tokens(floats(weights, Adapter())), made_for)
+    write(path, of_tokens(floats(weights, Adapter())), made_for)
     path.write_bytes(spoil(path.read_bytes()))
     with pytest.raises(ModelDamagedError, match=message):
         SoftPrompt.load(tmp_path, weights.config, "this model")
@@ -99,6 +104,6 @@ def test_a_file_that_cannot_be_used_is_named(weights, tmp_path, spoil, made_for,
 
 def test_other_sizes_are_refused(weights, tmp_path):  # noqa: F811
     made = of_tokens(floats(weights, Adapter()))
-    write_soft_prompt(tmp_path / NEXT_EDITS, SoftPrompt(made.keys[:1], made.values[:1]), "this model")
+    write(tmp_path / NEXT_EDITS, SoftPrompt(made.keys[:1], made.values[:1]), "this model")
     with pytest.raises(ModelDamagedError, match="does not fit"):
         SoftPrompt.load(tmp_path, weights.config, "this model")
