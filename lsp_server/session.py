@@ -18,7 +18,8 @@ from lsp_server.settings.schema import EngineChoice
 from lsp_server.status import StatusReporter
 from lsp_server.suggestions.completions import Completions
 from lsp_server.suggestions.late_answers import LateAnswers
-from lsp_server.suggestions.next_edits.tracker import NextEdits
+from lsp_server.suggestions.next_edits.log import EditLog
+from lsp_server.suggestions.next_edits.search import NextEdits
 from lsp_server.suggestions.outcomes import SuggestionTracker
 from lsp_server.suggestions.prefetch import Prefetcher
 from lsp_server.suggestions.request_builder import RequestBuilder
@@ -37,6 +38,7 @@ class Session:
     client: ClientState = field(default_factory=ClientState)
     workspace: Workspace = field(default_factory=Workspace)
     background: BackgroundTasks = field(default_factory=BackgroundTasks)
+    edit_log: EditLog = field(default_factory=EditLog)
     next_edits: NextEdits = field(init=False)
     reporter: StatusReporter = field(init=False)
     engine: EngineClient = field(init=False)
@@ -50,7 +52,9 @@ class Session:
     def __post_init__(self, command: Command) -> None:
         self.reporter = StatusReporter(self.protocol)
         self.next_edits = NextEdits(
-            lambda uri: path_in_project(uri, self.workspace.roots), lambda one: self.requests.project_text(one)
+            self.edit_log,
+            lambda uri: path_in_project(uri, self.workspace.roots),
+            lambda one: self.requests.project_text(one),
         )
         counters = UsageCounters(self.reporter.warn_once)
         self.engine = EngineClient(self._on_status, self._on_error, command, shared=True)

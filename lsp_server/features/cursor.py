@@ -21,5 +21,5 @@ def cursor(session: Session, params: CursorParams) -> None:
         session.workspace.indents[snapshot.uri] = " " * options.tab_size if options.insert_spaces else "\t"
     if snapshot is not None and params.text_document.version in (None, snapshot.client_version):
         place = to_place(snapshot.lines, params.position, session.client.can.encoding)
-        session.next_edits.rests(snapshot.uri, place[0])
+        session.edit_log.rests(snapshot.uri, place[0])
         session.prefetch.cursor_rested(snapshot, place)

@@ -6,7 +6,6 @@ See docs/next-edit.md.
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 
 from lsprotocol import types
 
@@ -30,8 +29,8 @@ from lsp_server.session import Session
 from lsp_server.suggestions.answers import answer_by
 from lsp_server.suggestions.next_edits.bursts import offset, place_at
 from lsp_server.suggestions.next_edits.by_model import ByModel
+from lsp_server.suggestions.next_edits.search import Found
 from lsp_server.suggestions.next_edits.shown import Held
-from lsp_server.suggestions.next_edits.tracker import Found
 
 MOST_ERRORS = 20  # errors that the model is told; a file with more is still being written
 LONGEST_SECONDS = 2.0  # time that the model may take for one region, even if the budget is shorter
@@ -42,8 +41,7 @@ log = logging.getLogger(__name__)
 
 async def next_edit(session: Session, params: NextEditParams, arrived: float) -> dict[str, object]:
     """Return all proposals, or the reason why there are none. Never raises."""
-    found = await _found(session, params, params.text_document.version, params.errors)
-    snapshot = found.snapshot
+    snapshot, found = await _found(session, params, params.text_document.version, params.errors)
     return {
         "proposals": [_proposal(session, snapshot, held) for held in found.held] if snapshot is not None else [],
         "reason": None if found.reason is None else found.reason.value,
@@ -56,8 +54,7 @@ async def inline_edit(session: Session, params: PlaceParams) -> dict[str, object
     """Return the edits of the best proposal, each with the command to run after it was applied."""
     # These clients send the version from before the changes that they send just ahead of the request. They themselves
     # drop edits for any other version than the current one.
-    found = await _found(session, params, None)
-    snapshot = found.snapshot
+    snapshot, found = await _found(session, params, None)
     if snapshot is None or not found.held:
         return {"edits": []}
     best = found.held[0]
@@ -75,7 +72,7 @@ async def inline_edit(session: Session, params: PlaceParams) -> dict[str, object
 def did_dismiss(session: Session, params: DismissedParams) -> None:
     """Withdraw proposals for good."""
     uri = params.uri if params.text_document is None else params.text_document.uri
-    session.next_edits.dismiss(uri, params.ids if params.id is None else [params.id])
+    session.edit_log.dismiss(uri, params.ids if params.id is None else [params.id])
 
 
 def dismissed(session: Session, *arguments: object) -> None:
@@ -91,18 +88,24 @@ def accepted(_session: Session, *_arguments: object) -> None:
 
 async def _found(
     session: Session, params: PlaceParams, version: int | None, errors: Sequence[ReportedError] = ()
-) -> Found:
-    """Return the proposals at a place. Those for a `version` are refused if the document has another one."""
+) -> tuple[Snapshot | None, Found]:
+    """Return the document and the proposals at a place. A `version` other than the document's is refused."""
     # Read before the first await, because the document may change afterwards.
-    uri = params.text_document.uri
-    snapshot = session.workspace.documents.get(uri)
+    snapshot = session.workspace.documents.get(params.text_document.uri)
+    refused = session.workspace.refusal(snapshot)
+    reason = None if refused is None else NoEditReason(refused.value)
     if not session.workspace.settings.next_edits:
-        return Found(snapshot, reason=NoEditReason.DISABLED)
-    reason = session.workspace.refusal(snapshot)
+        reason = NoEditReason.DISABLED
+    elif snapshot is not None and version not in (None, snapshot.client_version):
+        reason = reason or NoEditReason.STALE
     if snapshot is None or reason is not None:
-        return Found(snapshot, reason=NoEditReason(reason.value) if reason is not None else NoEditReason.UNSUPPORTED)
-    if version not in (None, snapshot.client_version):
-        return Found(snapshot, reason=NoEditReason.STALE)
+        return snapshot, Found(reason=reason)
+    return snapshot, await _searched(session, snapshot, params, errors)
+
+
+async def _searched(
+    session: Session, snapshot: Snapshot, params: PlaceParams, errors: Sequence[ReportedError]
+) -> Found:
     place = to_place(snapshot.lines, params.position, session.client.can.encoding)
     try:
         found = await session.next_edits.ask(
@@ -112,19 +115,16 @@ async def _found(
             _by_model(session, snapshot, errors) if _asks_model(session) else None,
         )
     except asyncio.CancelledError:
-        return Found(snapshot, reason=NoEditReason.CANCELLED)
+        return Found(reason=NoEditReason.CANCELLED)
     except Exception as fault:
         log.error("a request for next edits failed: %s", without_text(fault))
-        return Found(snapshot, reason=NoEditReason.FAILED)
-    return _without_deleted(session, found)
+        return Found(reason=NoEditReason.FAILED)
+    return _without_deleted(session, snapshot, found)
 
 
-def _without_deleted(session: Session, found: Found) -> Found:
+def _without_deleted(session: Session, snapshot: Snapshot, found: Found) -> Found:
     """Return the proposals that do not bring back what the user has just deleted."""
-    snapshot, deletions = found.snapshot, session.suggestions.deletions
-    if snapshot is None:
-        return found
-    lines = snapshot.lines
+    lines, deletions = snapshot.lines, session.suggestions.deletions
     kept = tuple(
         held
         for held in found.held
@@ -133,7 +133,7 @@ def _without_deleted(session: Session, found: Found) -> Found:
             for edit in held.proposal.edits
         )
     )
-    return replace(found, held=kept, reason=found.reason if kept or not found.held else NoEditReason.DISMISSED)
+    return Found(kept, found.reason if kept or not found.held else NoEditReason.DISMISSED)
 
 
 def _asks_model(session: Session) -> bool:
@@ -155,7 +155,9 @@ def _by_model(session: Session, snapshot: Snapshot, errors: Sequence[ReportedErr
         return await answer_by(session.engine, snapshot.uri, request, due, unsure=False)
 
     return ByModel(
-        lambda request: session.engine.next_edits(snapshot.uri, request, now() + MOST_REGIONS * longest),
+        session.engine,
+        snapshot.uri,
+        MOST_REGIONS * longest,
         budget if late else longest,
         tell,
         None if late else complete,

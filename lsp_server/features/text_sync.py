@@ -2,7 +2,7 @@
 
 engine         what was asked about the text before is withdrawn
 suggestions    whether the edit accepts what was shown; what it deletes
-next edits     the log of edits; what was proposed is adjusted to them
+edit log       what next edits follow from; those shown are adjusted to it
 prefetch       computes for the new text before a request arrives
 """
 
@@ -38,7 +38,7 @@ def opened(session: Session, document: types.TextDocumentItem) -> Snapshot:
     language = recognise(str(document.language_id), document.uri, document.text).language
     snapshot = session.workspace.documents.open(document.uri, language, document.text, document.version)
     session.engine.withdraw(snapshot.uri)
-    session.next_edits.opened(snapshot.uri)
+    session.edit_log.opened(snapshot.uri)
     return snapshot
 
 
@@ -58,7 +58,7 @@ def changed(
     change = documents.settle(uri, document.version, arrived)
     session.engine.withdraw(uri)
     session.suggestions.changed(change)
-    session.next_edits.changed(change)
+    session.edit_log.changed(change)
     session.prefetch.changed(change)
 
 
@@ -67,7 +67,7 @@ def closed(session: Session, uri: str) -> None:
     if session.workspace.close(uri):
         session.engine.forget(uri)
         session.suggestions.left(uri)
-        session.next_edits.closed(uri)
+        session.edit_log.closed(uri)
         session.late_answers.forget()
 
 

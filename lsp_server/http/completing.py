@@ -133,16 +133,12 @@ class Completer:
         except TimeoutError:
             return (), Answer(reason=Reason.DEADLINE)
         finally:
-            told.tracker.end()
+            told.next_edits.end()
         return ((), answer) if new is None else ((new,), replace(answer, reason=None))
 
     def _by_model(self, question: Question, due: float) -> ByModel:
-        document = f"http:{hash(question)}"
-        return ByModel(
-            lambda request: self.engine.next_edits(document, request, due),
-            max(0.0, due - now()),
-            lambda: None,
-        )
+        left = max(0.0, due - now())
+        return ByModel(self.engine, f"http:{hash(question)}", left, left)
 
     async def _answer(self, question: Question, snapshot: Snapshot, due: float) -> Answer:
         try:

@@ -1,6 +1,6 @@
 """What a region becomes after a next edit, for clients that send the last edits with each request.
 
-    edits of the request ─▶ the texts before each ─▶ tracker of next edits ─▶ proposals ─▶ the region's new text
+    edits of the request ─▶ the texts before each ─▶ log of edits ─▶ next edits ─▶ the region's new text
 
 A proposal is applied as far as it lies in the region. When the client asks elsewhere, it still sends the edits, so the
 rest follows there.
@@ -18,7 +18,8 @@ from lsp_server.documents.snapshots import Documents, Snapshot, change_to
 from lsp_server.http.question import Question
 from lsp_server.suggestions.next_edits.bursts import BULK_SECONDS, REMEMBERED
 from lsp_server.suggestions.next_edits.by_model import ByModel
-from lsp_server.suggestions.next_edits.tracker import NextEdits
+from lsp_server.suggestions.next_edits.log import EditLog
+from lsp_server.suggestions.next_edits.search import NextEdits
 
 MOST_STEPS = 12  # lines of an edit that are changed one by one
 MOST_LINES = 50  # of an edit; nothing follows from longer ones
@@ -31,14 +32,14 @@ class Retold:
     """A question's document after its edits."""
 
     question: Question
-    tracker: NextEdits
+    next_edits: NextEdits
     snapshot: Snapshot
 
     async def next_region(self, by_model: ByModel | None = None) -> str | None:
         """Return the region after a next edit; None if none follows there. Never raises."""
         before = self.question.before
         try:
-            found = await self.tracker.ask(self.snapshot, len(before), before.count("\n"), by_model)
+            found = await self.next_edits.ask(self.snapshot, len(before), before.count("\n"), by_model)
         except Exception as fault:
             log.error("a search for next edits failed: %s", without_text(fault))
             return None
@@ -46,19 +47,19 @@ class Retold:
 
 
 def retold(question: Question, uri: str, language: str) -> Retold:
-    """Repeat the last edits of a question, in a document of their own. The caller must end the tracker.
+    """Repeat the last edits of a question, in a document of their own. The caller must end its search.
 
     Their times are unknown, so each counts as made alone.
     """
     question = replace(question, history=question.history[-REMEMBERED:])
     documents, paths = Documents(), {uri: question.path}  # the client's names of all documents, by URI
-    tracker = NextEdits(paths.__getitem__, pause_seconds=0)
+    log = EditLog()
     times = count(0, 2 * BULK_SECONDS)
 
     def make(name: str, text: str) -> None:
         before = documents.get(name)
         assert before is not None
-        tracker.changed(documents.change(name, change_to(before, text), arrived=next(times)))
+        log.changed(documents.change(name, change_to(before, text), arrived=next(times)))
 
     text, made = _unmade(question)
     documents.open(uri, language, text)
@@ -72,7 +73,7 @@ def retold(question: Question, uri: str, language: str) -> Retold:
             make(name, edit.above + edit.new + edit.below)
     snapshot = documents.get(uri)
     assert snapshot is not None
-    return Retold(question, tracker, snapshot)
+    return Retold(question, NextEdits(log, paths.__getitem__, pause_seconds=0), snapshot)
 
 
 def with_candidate(question: Question, candidate: str) -> str | None:

@@ -7,16 +7,16 @@ from typing import Any
 from bench.edits.histories.examples import earlier_texts, is_edited
 from infill_engine.budget.deadline import Deadline
 from infill_engine.edits.changes import between, followed_by, trimmed
-from infill_engine.edits.find import find_consequences
-from infill_engine.edits.types import Change, EditedText, NextEditRequest, PastEdit, Proposal
+from infill_engine.edits.types import Change, Consequences, EditedText, NextEditRequest, PastEdit, Proposal
 from infill_engine.engine.engine import Engine
 from lsp_server.suggestions.next_edits.bursts import COMPOSED
+from lsp_server.suggestions.next_edits.search import exact, leaves_open
 from lsp_server.suggestions.next_edits.shown import Shown
 
 
 def propose(example: dict[str, Any]) -> Sequence[Proposal]:
     """Return what syntax and names propose after the newest edits of the example's file, best first."""
-    return _exact(example)[0]
+    return _exact(example).proposals
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,9 @@ class WithModel:
 
     def __call__(self, example: dict[str, Any]) -> Sequence[Proposal]:
         """Return what the product proposes, best first."""
-        proposals, settled = _exact(example)
-        if proposals or settled:
-            return proposals
+        found = _exact(example)
+        if not leaves_open(found):
+            return found.proposals
         return self.engine.next_edits(question(example), Deadline.after_ms(self.budget_ms)).proposals
 
 
@@ -50,28 +50,14 @@ def past_edits_of(example: dict[str, Any]) -> tuple[PastEdit, ...]:
 
 def is_settled(example: dict[str, Any]) -> bool:
     """Return whether the model is not asked, because something is necessary or nothing can follow."""
-    proposals, settled = _exact(example)
-    return bool(proposals) or settled
+    return not leaves_open(_exact(example))
 
 
-def _exact(example: dict[str, Any]) -> tuple[Sequence[Proposal], bool]:
+def _exact(example: dict[str, Any]) -> Consequences:
     """Return what syntax and names propose, and whether nothing else may be expected."""
     if example["text"] in set(earlier_texts(example)):
-        return (), True  # taken back
-    shown = Shown()
-    alike: Sequence[Proposal] = ()
-    texts = edited_texts(example)
-    settled = not texts
-    for edited in reversed(texts):
-        shown.follows(edited)
-    for number, edited in enumerate(texts):
-        found = find_consequences(edited)
-        settled = settled if number else found.settled
-        allowed = shown.allowed(found.proposals)
-        if allowed and allowed[0].kind.follows:
-            return allowed, settled
-        alike = alike or allowed
-    return alike, settled
+        return Consequences(settled=True)  # taken back
+    return exact(edited_texts(example), Shown())
 
 
 def edited_texts(example: dict[str, Any]) -> list[EditedText]:

@@ -2,7 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
+from infill_engine.budget.deadline import now
 from infill_engine.edits.types import Diagnostic, Edit, Kind, NextEditRequest, NextEdits, Proposal, Span
 from infill_engine.text.languages import related
 from infill_engine.types import Answer, Eagerness
@@ -11,23 +13,40 @@ from lsp_server.suggestions.answers import worth_showing
 from lsp_server.suggestions.next_edits.bursts import Burst, place_at
 
 
+class Engine(Protocol):
+    """What an engine does for next edits; see `EngineClient`."""
+
+    async def next_edits(self, document: str, request: NextEditRequest, due: float) -> NextEdits:
+        """Return the answer in time for a reply by `due`, in seconds of `deadline.now`."""
+
+
+def nothing() -> None:
+    """Do nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class ByModel:
-    """How the model is asked. Its engine lets completions go first.
+    """How the model is asked about a `document`. Its engine lets completions go first.
 
-    `wait_seconds` is how long a question waits for it. `on_late` is called if it finds something later. `complete` asks
-    for completions at an offset, for a client that does not show them itself. `diagnostics` are the errors that other
-    servers report in the document, and `project_text` is the name of the project's text around it. `show_from` is what
-    the settings say of completions.
+    The model may take `seconds`, and a question waits `wait_seconds` for it. `on_late` is called if it finds something
+    later. `complete` asks for completions at an offset, for a client that does not show them itself. `diagnostics` are
+    the errors that other servers report in the document, and `project_text` is the name of the project's text around
+    it. `show_from` is what the settings say of completions.
     """
 
-    ask: Callable[[NextEditRequest], Awaitable[NextEdits]]
+    engine: Engine
+    document: str
+    seconds: float
     wait_seconds: float
-    on_late: Callable[[], None]
+    on_late: Callable[[], None] = nothing
     complete: Callable[[Snapshot, int], Awaitable[Answer]] | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
     project_text: str = ""
     show_from: float | Eagerness = Eagerness.BALANCED
+
+    async def ask(self, request: NextEditRequest) -> Sequence[Proposal]:
+        """Return what the model proposes."""
+        return (await self.engine.next_edits(self.document, request, now() + self.seconds)).proposals
 
     def request(
         self, snapshot: Snapshot, bursts: Sequence[Burst], cursor: int | None, path_of: Callable[[str], str]

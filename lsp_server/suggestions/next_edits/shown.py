@@ -95,7 +95,7 @@ class Shown:
 
         If the user replaced in both directions, the shape of a line suggests neither.
         """
-        order = {pair: number for number, pair in enumerate(self._replaced)}
+        order = {pair: number for number, pair in enumerate(tuple(self._replaced))}
         opposites = [(order.get((edit.new, edit.span.text), -1), edit) for edit in proposal.edits]
         if proposal.kind in BY_SHAPE:
             return all(number >= 0 for number, _ in opposites)

@@ -39,7 +39,7 @@ def test_everyone_is_told_once_of_all_changes_of_a_notification() -> None:
     did_change(cast(Session, session), types.DidChangeTextDocumentParams(document, events), arrived=5.0)
     change = session.prefetch.changed.call_args.args[0]
     told = [call.engine.withdraw(opened.uri)]
-    told += [getattr(call, name).changed(change) for name in ("suggestions", "next_edits", "prefetch")]
+    told += [getattr(call, name).changed(change) for name in ("suggestions", "edit_log", "prefetch")]
     assert session.mock_calls == told
     assert [step.before.lines[0] for step in change.steps] == ["ab\n", "xyzb\n"]
     assert (change.after.lines, change.after.client_version, change.arrived) == (("xyz\n", ""), 7, 5.0)

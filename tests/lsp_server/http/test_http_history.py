@@ -71,9 +71,9 @@ async def searched(text: str, *history: PastEdit) -> tuple[str, list[tuple[str, 
         return Consequences(reason=NoEditReason.NO_CONSEQUENCE)
 
     told = retold(Question(text, "", "a.py", region=(0, len(text)), history=history), "untitled:/a.py", "python")
-    told.tracker.find = find
+    told.next_edits.find = find
     assert await told.next_region() is None
-    told.tracker.end()
+    told.next_edits.end()
     assert all(edited.after == text for edited in seen)
     return (seen[-1].before, list(seen[-1].history)) if seen else (text, [])
 
@@ -114,8 +114,8 @@ async def test_a_fault_of_the_search_is_no_error_and_its_text_is_not_logged(capl
 
     history = (PastEdit("a.py", "a\n", "secret\n"),)
     told = retold(Question("secret\n", "", "a.py", region=(0, 7), history=history), "untitled:/a.py", "python")
-    told.tracker.find = find
+    told.next_edits.find = find
     assert await told.next_region() is None
-    told.tracker.end()
+    told.next_edits.end()
     assert "a search for next edits failed: ValueError" in caplog.text
     assert "secret" not in caplog.text

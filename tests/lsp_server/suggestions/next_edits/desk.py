@@ -1,11 +1,12 @@
-"""A document under a tracker of next edits, typed into as an editor would."""
+"""A document whose edits are logged, typed into as an editor would."""
 
 import asyncio
 
 from lsp_server.documents.snapshots import Change, Documents, Snapshot
 from lsp_server.suggestions.next_edits.bursts import place_at
+from lsp_server.suggestions.next_edits.log import EditLog
+from lsp_server.suggestions.next_edits.search import Found, NextEdits
 from lsp_server.suggestions.next_edits.shown import Held
-from lsp_server.suggestions.next_edits.tracker import Found, NextEdits
 
 URI = "file:///project/a.py"
 
@@ -34,7 +35,8 @@ class Desk:
 
     def __init__(self, text: str = PROGRAM, language: str = "python") -> None:
         self.documents = Documents()
-        self.edits = NextEdits(lambda uri: uri.rpartition("/")[2], pause_seconds=0)
+        self.log = EditLog()
+        self.edits = NextEdits(self.log, lambda uri: uri.rpartition("/")[2], pause_seconds=0)
         self.documents.open(URI, language, text)
         self.seconds = 1000.0
 
@@ -60,7 +62,7 @@ class Desk:
             assert before is not None
             change = Change(new, place_at(before.lines, start), place_at(before.lines, end))
             self.documents.apply(uri, change)
-        self.edits.changed(self.documents.settle(uri, arrived=self.seconds))
+        self.log.changed(self.documents.settle(uri, arrived=self.seconds))
 
     def replace(self, old: str, new: str, count: int = 1) -> None:
         """Replace the first `old`, at most `count` characters at a time."""

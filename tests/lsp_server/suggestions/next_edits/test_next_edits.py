@@ -123,10 +123,10 @@ def test_an_edit_of_another_file_is_repeated_in_one_that_was_only_opened() -> No
 def test_the_edits_of_a_closed_file_are_repeated_unless_it_is_opened_again() -> None:
     desk = Desk(READS)
     edit_elsewhere(desk)
-    desk.edits.closed(OTHER)
+    desk.log.closed(OTHER)
     assert desk.ask().held
-    desk.edits.opened(OTHER)  # perhaps without the changes
-    desk.edits.opened(URI)
+    desk.log.opened(OTHER)  # perhaps without the changes
+    desk.log.opened(URI)
     assert desk.ask().reason is NoEditReason.NOTHING_EDITED
 
 
@@ -143,7 +143,7 @@ def test_a_dismissed_place_keeps_its_like_away() -> None:
     desk = Desk(READS)
     desk.replace("requests", "client")
     found = desk.ask(3)
-    desk.edits.dismiss(URI, [held.id for held in found.held])
+    desk.log.dismiss(URI, [held.id for held in found.held])
     assert desk.ask(3).reason is NoEditReason.DISMISSED
 
 
@@ -151,7 +151,7 @@ def test_the_taking_back_of_one_of_two_alike_edits_is_followed_by_silence() -> N
     desk = Desk(READS)
     desk.replace("requests", "client")
     desk.replace("requests", "client")
-    desk.edits.rests(URI, 20)
+    desk.log.rests(URI, 20)
     desk.replace("client", "requests")
     assert desk.ask().held == ()
 
@@ -160,11 +160,11 @@ def test_what_was_dismissed_never_comes_back() -> None:
     desk = Desk()
     desk.replace("width", "breadth")
     found = desk.ask()
-    desk.edits.dismiss(URI, [held.id for held in found.held])
+    desk.log.dismiss(URI, [held.id for held in found.held])
     assert desk.ask().reason is NoEditReason.DISMISSED
     desk.change((0, 0, "\n"))
     assert desk.ask().held == ()
-    desk.edits.dismiss("file:///other", None)
+    desk.log.dismiss("file:///other", None)
 
 
 def test_undo_is_followed_by_silence() -> None:
@@ -226,7 +226,7 @@ async def test_an_answer_for_a_text_that_has_moved_on_is_superseded(changes: lis
     desk = Desk()
     desk.edits.pause_seconds = 0.01
     desk.replace("width", "breadth")
-    newest = desk.edits._documents[URI].bursts.newest
+    newest = desk.log.of(URI).bursts.newest
     assert newest is not None
     newest.at = now()
     asking = asyncio.ensure_future(desk.edits.ask(desk.snapshot, None, 0))
@@ -239,7 +239,7 @@ async def test_a_newer_question_overtakes_the_older() -> None:
     desk = Desk()
     desk.edits.pause_seconds = 5.0
     desk.replace("width", "breadth")
-    newest = desk.edits._documents[URI].bursts.newest
+    newest = desk.log.of(URI).bursts.newest
     assert newest is not None
     newest.at = now()
     older = asyncio.ensure_future(desk.edits.ask(desk.snapshot, None, 0))
@@ -255,7 +255,7 @@ async def test_a_newer_question_overtakes_the_older() -> None:
 def test_a_whole_new_text_is_the_lines_that_differ() -> None:
     desk = Desk()
     change = change_to(desk.snapshot, PROGRAM.replace("width, height)", "breadth, height)", 1))
-    desk.edits.changed(desk.documents.change(URI, change, arrived=1.0))
+    desk.log.changed(desk.documents.change(URI, change, arrived=1.0))
     assert labels(desk.ask()) == ["rename 1 more use"]
 
 
@@ -304,7 +304,7 @@ def test_only_what_was_announced_is_touched(steps: list[tuple[str, int, int, str
         chosen = found.held[at % len(found.held)]
         if step == "dismiss":
             dismissed.add(chosen.id)
-            desk.edits.dismiss(URI, [chosen.id])
+            desk.log.dismiss(URI, [chosen.id])
             continue
         expected = applied(text, chosen.proposal.edits)
         desk.accept(chosen)

@@ -14,7 +14,7 @@ from infill_engine.types import Answer, Candidate, Eagerness, Reason
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.suggestions.next_edits.bursts import FORGOTTEN_SECONDS
 from lsp_server.suggestions.next_edits.by_model import ByModel
-from lsp_server.suggestions.next_edits.tracker import Found
+from lsp_server.suggestions.next_edits.search import Found
 
 PROGRAM = """import os
 
@@ -45,7 +45,7 @@ class Asked:
         self.may_answer.set()
         self.fault: Exception | None = None
 
-    async def answer(self, request: NextEditRequest) -> NextEdits:
+    async def next_edits(self, document: str, request: NextEditRequest, due: float) -> NextEdits:
         self.requests.append(request)
         await self.may_answer.wait()
         if self.fault is not None:
@@ -63,7 +63,7 @@ class Asked:
 
     @property
     def by_model(self) -> ByModel:
-        return ByModel(self.answer, self.wait, self.tell)
+        return ByModel(self, URI, 60, self.wait, self.tell)
 
 
 def edited(text: str = PROGRAM, *edits: tuple[str, str]) -> Desk:
@@ -163,7 +163,7 @@ async def test_a_half_written_line_is_completed_at_the_cursor() -> None:
     found = await ask_at_cursor(desk)
     assert [(held.proposal.kind, held.proposal.confidence) for held in found.held] == [(Kind.MODEL, 0.8)]
     assert result(desk, found) == desk.text.replace(HALF, f"{HALF} 20)")
-    desk.edits.dismiss(URI, None)
+    desk.log.dismiss(URI, None)
     assert not (await ask_at_cursor(desk)).held
 
 
@@ -246,7 +246,7 @@ async def test_an_edit_ends_the_question() -> None:
 async def test_what_was_dismissed_does_not_return() -> None:
     desk, model = edited(), Asked()
     found = await ask(desk, model)
-    desk.edits.dismiss(URI, [found.held[0].id])
+    desk.log.dismiss(URI, [found.held[0].id])
     assert not (await ask(desk, model)).held
     desk.change((0, 0, "import sys\n"))
     assert not (await ask(desk, model)).held
@@ -281,7 +281,7 @@ async def test_after_an_edit_of_another_file_the_model_is_asked_at_the_cursor() 
     found = await desk.edits.ask(desk.snapshot, cursor, 0, model.by_model)
     assert result(desk, found) == desk.text.replace(OLD, NEW)
     assert [edit.path for edit in model.requests[0].history] == ["b.py"]
-    desk.edits.dismiss(URI, None)
+    desk.log.dismiss(URI, None)
     assert (await ask(desk, model)).held == ()
 
 

@@ -1,0 +1,131 @@
+"""The log of the user's edits, and the proposals that are shown, for each document."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from threading import Event
+
+from infill_engine.budget.deadline import now
+from infill_engine.edits.types import Diagnostic, NoEditReason, Proposal
+from lsp_server.documents.snapshots import DocumentChange, EditKind, Step
+from lsp_server.suggestions.next_edits.bursts import FORGOTTEN_SECONDS, Burst, Bursts, edited_by
+from lsp_server.suggestions.next_edits.shown import Shown
+
+MOST_CLOSED = 4  # closed documents whose edits are remembered
+
+
+@dataclass(slots=True)
+class Running:
+    """What is under way for a document."""
+
+    stop: Event = field(default_factory=Event)  # stops the search for what is exact
+    asking: "asyncio.Task[Sequence[Proposal]] | None" = None  # the model
+    told: Sequence[Diagnostic] = ()  # the errors that the model was told
+    overtaken: "asyncio.Future[None] | None" = None  # the question that waits for the model
+
+    def overtake(self) -> None:
+        """End the question that waits. The model goes on: what it finds is kept for the next question."""
+        self.stop.set()
+        self.stop = Event()
+        if self.overtaken is not None and not self.overtaken.done():
+            self.overtaken.set_result(None)
+
+    def outdate(self) -> None:
+        """End all that is under way for an older text."""
+        self.overtake()
+        if self.asking is not None:
+            self.asking.cancel()
+            self.asking = None
+
+
+@dataclass(slots=True)
+class Document:
+    """What is known of a document."""
+
+    bursts: Bursts = field(default_factory=Bursts)
+    shown: Shown = field(default_factory=Shown)
+    fresh: bool = False  # edited by the user since the last search
+    running: Running = field(default_factory=Running)
+
+    def is_at_newest(self, row: int) -> bool:
+        """Return whether a row is where the user types."""
+        newest = self.bursts.newest
+        return newest is not None and not newest.ended and newest.first <= row <= newest.last
+
+    def record(self, step: Step, at: float) -> None:
+        """Record a change that was made at this time."""
+        edit = edited_by(step)
+        if not edit.new and edit.start == edit.end:
+            return
+        announced = self.shown.edited(edit)
+        goes_on = self.bursts.edited(step, edit, at, announced=announced)
+        if goes_on or self.bursts.reason is NoEditReason.BULK:
+            self.shown.clear()  # the proposals were based on less than this edit
+        self.fresh |= not announced
+        self.running.outdate()
+
+
+@dataclass(eq=False, slots=True)
+class EditLog:
+    """The edits of all documents, and what is shown in them."""
+
+    _documents: dict[str, Document] = field(default_factory=dict)
+    _closed: dict[str, Bursts] = field(default_factory=dict)
+
+    def of(self, uri: str) -> Document:
+        """Return a document's part."""
+        return self._documents.setdefault(uri, Document())
+
+    def changed(self, change: DocumentChange) -> None:
+        """Record what one notification changes in a document."""
+        held = self.of(change.after.uri)
+        held.running.overtake()
+        for step in change.steps:
+            held.record(step, change.arrived)
+        if change.after.last_edit is EditKind.UNDO:
+            held.bursts.undone()
+            held.shown.clear()
+            held.running.outdate()
+
+    def rests(self, uri: str, row: int) -> None:
+        """The cursor has come to rest in a row."""
+        if uri in self._documents:
+            self._documents[uri].bursts.rests(row)
+
+    def opened(self, uri: str) -> None:
+        """Reset the state of a document that was opened. Its text may be older than the edits before."""
+        self.closed(uri)
+        self._closed.pop(uri, None)
+
+    def closed(self, uri: str) -> None:
+        """Drop the state of a closed document, including what was dismissed. Its edits can still be repeated."""
+        held = self._documents.pop(uri, None)
+        if held is not None:
+            held.running.outdate()
+            self._closed[uri] = held.bursts
+            for oldest in list(self._closed)[:-MOST_CLOSED]:
+                del self._closed[oldest]
+
+    def dismiss(self, uri: str, ids: list[str] | None) -> None:
+        """Withdraw these proposals for good, or all that are shown."""
+        if uri in self._documents:
+            self._documents[uri].shown.dismiss(ids)
+
+    def end(self) -> None:
+        """End all that is under way."""
+        for held in self._documents.values():
+            held.running.outdate()
+
+    def history(self, uri: str) -> list[Burst]:
+        """Return the bursts of all documents, oldest first; the newest of this one is the last."""
+        newest = self.of(uri).bursts.newest
+        return sorted(self._bursts(), key=lambda burst: (burst is newest, burst.at))
+
+    def has_recent_edits(self) -> bool:
+        """Return whether edits of any document may say what comes next."""
+        since = now() - FORGOTTEN_SECONDS
+        return any(burst.at >= since for burst in self._bursts())
+
+    def _bursts(self) -> Iterator[Burst]:
+        yield from (burst for each in self._documents.values() for burst in each.bursts.all)
+        yield from (burst for bursts in self._closed.values() for burst in bursts.all)
