@@ -44,22 +44,23 @@ def rank(
 ) -> Ranking:
     """Return at most `request.candidates` texts worth offering, most trustworthy first.
 
-    If nothing else is left, texts that only a rule of taste removed (`OF_TASTE`) are offered with a confidence of 0.
+    If nothing is left in broken code, the parser may have blamed the texts for its faults. Those that do not clearly
+    break the syntax are then offered. If nothing else is left, texts that only a rule of taste removed (`OF_TASTE`) are
+    offered with a confidence of 0.
     """
     results = cleaned(proposals, request, hole)
-    kept = _scored([proposal for proposal, rule in results if rule is None], request, hole, calibration)
+    scored = _scored([proposal for proposal, rule in results if rule is None], request, hole, calibration)
     dropped = ((proposal, rule) for proposal, (_, rule) in zip(proposals, results, strict=True) if rule is not None)
     removed = [Removal(rule.__name__, proposal.text) for proposal, rule in dropped]
-    for step in STEPS:
-        before, kept = kept, step(kept, request)
-        texts = {one.proposal.text for one in kept}
-        gone = (one for one in before if one.proposal.text not in texts)
-        removed += [Removal(step.__name__, one.proposal.text, one.confidence) for one in gone]
+    kept, gone = _through(STEPS, scored, request)
+    if not kept and (blamed := [one for one in scored if _may_be_sound(one, request)]):
+        kept, _ = _through(STEPS[1:], blamed, request)
+        gone = [one for one in gone if all(one.text != other.proposal.text for other in kept)]
     if not kept:
         harmless = [proposal for proposal, rule in results if rule in OF_TASTE]
         kept = [one for one in _scored(harmless, request, hole, calibration) if _is_sound(one, request)]
         kept = [Scored(one.proposal, 0.0, 0.0) for one in different(kept, request)[: request.candidates]]
-    return Ranking(tuple(map(_candidate, kept)), tuple(removed))
+    return Ranking(tuple(map(_candidate, kept)), (*removed, *gone))
 
 
 def least_broken(scored: Sequence[Scored], request: InfillRequest) -> list[Scored]:  # noqa: ARG001
@@ -129,6 +130,24 @@ def _scored(
             one.proposal.text,
         ),
     )
+
+
+def _through(
+    steps: Sequence[Step], scored: Sequence[Scored], request: InfillRequest
+) -> tuple[Sequence[Scored], list[Removal]]:
+    """Return what is left of some texts after some steps, and what is not."""
+    removed: list[Removal] = []
+    for step in steps:
+        before, scored = scored, step(scored, request)
+        texts = {one.proposal.text for one in scored}
+        gone = (one for one in before if one.proposal.text not in texts)
+        removed += [Removal(step.__name__, one.proposal.text, one.confidence) for one in gone]
+    return scored, removed
+
+
+def _may_be_sound(one: Scored, request: InfillRequest) -> bool:
+    """Return whether the faults that a text adds may be those of the code around it."""
+    return brokenness(one.new_faults) == 1 and leaves_faults(one.proposal.text, request)
 
 
 def _is_sound(one: Scored, request: InfillRequest) -> bool:

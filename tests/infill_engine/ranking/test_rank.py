@@ -175,6 +175,29 @@ def test_a_text_with_a_fault_is_left_out_beside_one_without() -> None:
     check("def f(:\n    x = |\n", [proposal("a", -1.0), proposal("b(", -0.1)], ["a"])
 
 
+BROKEN_HEADER = """\
+def unpaid(orders: list[Order]) -> list[Order]:
+    return [order for order in orders if not order.paid]
+
+
+Adef total_of(orders: list[Order]) -> float:
+    total = 0.0
+    for o|
+
+
+def main() -> None:
+    orders = [Order(1, 9.5, True), Order(2, 20.0, False)]
+    print(total_of(unpaid(orders)))
+"""
+
+
+def test_a_sure_text_is_not_lost_to_unlikely_ones_in_broken_code() -> None:
+    """The parser blames the loop for the fault two lines above."""
+    sure, unsure = proposal("rder in orders:", -0.05), proposal("rder", -60)
+    assert BUILT_IN.confidence(evidence_of(BROKEN_HEADER, unsure)) < UNSURE
+    check(BROKEN_HEADER, [sure, unsure], ["rder in orders:"])
+
+
 def test_an_unsure_text_that_leaves_a_fault_is_not_offered() -> None:
     sure, unsure = proposal("a = 1", -0.1), proposal("b = 2", -60)
     broken = "x = = (\n|\n"
