@@ -14,8 +14,8 @@ from pygls.lsp.server import LanguageServer
 
 from infill_engine.process import write_no_core_files
 from infill_engine.serving.runtime_files import package_version
-from lsp_server.engine.link import Command, worker_command
-from lsp_server.features import (
+from lsp_server.engine_client.link import Command, worker_command
+from lsp_server.handlers import (
     code_action,
     commands,
     configuration,
@@ -25,10 +25,10 @@ from lsp_server.features import (
     notebook_sync,
     text_sync,
 )
-from lsp_server.features.candidates import candidates
-from lsp_server.features.cursor import cursor
-from lsp_server.features.inline_completion import inline_completion
-from lsp_server.features.status import get_status
+from lsp_server.handlers.candidates import candidates
+from lsp_server.handlers.cursor import cursor
+from lsp_server.handlers.inline_completion import inline_completion
+from lsp_server.handlers.status import get_status
 from lsp_server.protocol import messages
 from lsp_server.protocol.reading import MessageReader
 from lsp_server.protocol.wire import WireProtocol, silence_libraries

@@ -1,4 +1,4 @@
-"""The state of one client's connection. The features are functions that take it."""
+"""The state of one client's connection. The handlers are functions that take it."""
 
 import asyncio
 import inspect
@@ -9,9 +9,9 @@ from typing import Any
 from infill_engine.serving.protocol import State, Status
 from lsp_server.background import BackgroundTasks
 from lsp_server.client_state import ClientState
-from lsp_server.engine import model_choice
-from lsp_server.engine.client import EngineClient
-from lsp_server.engine.link import Command, worker_command
+from lsp_server.engine_client import model_choice
+from lsp_server.engine_client.client import EngineClient
+from lsp_server.engine_client.link import Command, worker_command
 from lsp_server.protocol.uris import path_in_project
 from lsp_server.protocol.wire import WireProtocol
 from lsp_server.settings.schema import EngineChoice

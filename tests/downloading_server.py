@@ -50,7 +50,7 @@ def _serve_engine(options: argparse.Namespace) -> None:
 def _serve_editor(command: tuple[str, ...]) -> None:
     from infill_engine.process import exit_now
     from lsp_server import server
-    from lsp_server.features import download as download_command
+    from lsp_server.handlers import download as download_command
 
     download_command.BUILDER = (*command, "--build")
     exit_now(server.serve_stdio(lambda _choice: command))

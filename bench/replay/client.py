@@ -21,7 +21,7 @@ from typing import IO, Any
 from infill_engine.errors import WorkerError
 from infill_engine.models.checkpoint.user_data import STATE_DIR
 from infill_engine.serving.runtime_files import RUNTIME_DIR
-from lsp_server.engine.shared import IDLE_SECONDS
+from lsp_server.engine_client.shared import IDLE_SECONDS
 from lsp_server.protocol.messages import LATE_ANSWER, LATE_ANSWERS
 
 SERVER = (sys.executable, "-m", "lsp_server", "serve")

@@ -8,7 +8,7 @@ from typing import Any
 
 from infill_engine.process import exit_now
 from lsp_server import server
-from lsp_server.engine.link import Command, worker_command
+from lsp_server.engine_client.link import Command, worker_command
 from lsp_server.session import Session
 
 TEXT = "soak/text"

@@ -28,7 +28,7 @@ from infill_engine.text.languages import Support, all_entries, grammar_trouble, 
 from infill_engine.types import Answer, Reason
 from lsp_server.cli.place import UNKNOWN_LANGUAGE, open_text
 from lsp_server.cli.terminal import console_of, say
-from lsp_server.engine.client import EngineClient
+from lsp_server.engine_client.client import EngineClient
 from lsp_server.settings.file import measured_reason, read_file
 from lsp_server.settings.schema import EngineChoice, Precision, ServerSettings, read_settings
 from lsp_server.suggestions.request import build_request

@@ -19,8 +19,8 @@ from infill_engine.serving.frames import decode, encode
 from infill_engine.serving.protocol import LATENCY_BOUNDS_MS, Measure, Measured, Shutdown
 from infill_engine.serving.runtime_files import is_safe, runtime_folder, supported
 from lsp_server.cli.terminal import bars_of, console_of
-from lsp_server.engine import shared
-from lsp_server.engine.link import kill
+from lsp_server.engine_client import shared
+from lsp_server.engine_client.link import kill
 
 ANSWER_SECONDS = 5.0
 EXIT_SECONDS = 5.0

@@ -18,8 +18,8 @@ from infill_engine.settings import WindowSettings
 from infill_engine.text.languages import language_of, related
 from infill_engine.types import Answer, InfillRequest, ProjectText, Reason
 from lsp_server.documents.snapshots import Documents, Snapshot, split_lines
-from lsp_server.engine import model_choice
-from lsp_server.engine.client import EngineClient, reply_by
+from lsp_server.engine_client import model_choice
+from lsp_server.engine_client.client import EngineClient, reply_by
 from lsp_server.http.document_language import DocumentLanguages
 from lsp_server.http.question import Question, Reply, estimated_tokens
 from lsp_server.http.rewriting import retold, with_candidate

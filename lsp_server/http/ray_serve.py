@@ -30,7 +30,7 @@ from infill_engine.process import without_text, write_no_core_files
 from infill_engine.serving.protocol import State, Status
 from infill_engine.serving.runtime_files import package_version
 from infill_engine.types import Answer, Reason
-from lsp_server.engine.client import reply_by
+from lsp_server.engine_client.client import reply_by
 from lsp_server.http.access import Access
 from lsp_server.http.application import application
 from lsp_server.http.completing import Completer, due_of

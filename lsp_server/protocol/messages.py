@@ -8,7 +8,7 @@ infill/cursor       notification  `CursorParams`, from the client: where the cur
 infill.accepted     command       `AnswerPart`: a shown candidate was accepted
 infill.dismissed    command       `AnswerPart`: the candidates shown in a document were dismissed
 infill.restartEngine  command     restart the worker
-infill.downloadModel  command     fetch the default model (`lsp_server.features.download`)
+infill.downloadModel  command     fetch the default model (`lsp_server.handlers.download`)
 
 Next edits (docs/next-edit.md):
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from infill_engine.text.lines import is_one_key
 from infill_engine.types import Answer, InfillRequest, Reason, Source
-from lsp_server.engine.client import EngineClient, reply_by
-from lsp_server.engine.requests import OnLate, OnPreview
+from lsp_server.engine_client.client import EngineClient, reply_by
+from lsp_server.engine_client.requests import OnLate, OnPreview
 
 
 async def answer_by(

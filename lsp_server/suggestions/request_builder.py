@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from infill_engine.settings import WindowSettings
 from infill_engine.types import AlternativesRequest, InfillRequest, ProjectText, Surroundings
 from lsp_server.documents.snapshots import Snapshot
-from lsp_server.engine.client import EngineClient
+from lsp_server.engine_client.client import EngineClient
 from lsp_server.protocol.positions import Place
 from lsp_server.protocol.uris import path_in_project
 from lsp_server.suggestions.outcomes import SuggestionTracker

@@ -10,7 +10,7 @@ from lsprotocol import types
 from processes import wait_for_end
 from pytest_lsp import make_test_lsp_client
 
-from lsp_server.features.configuration import PULL_SECONDS
+from lsp_server.handlers.configuration import PULL_SECONDS
 
 
 async def test_a_worker_that_hangs_and_one_that_dies() -> None:

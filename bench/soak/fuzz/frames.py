@@ -46,7 +46,7 @@ from infill_engine.types import (
     ProjectText,
     Surroundings,
 )
-from lsp_server.engine.link import read_frame_async
+from lsp_server.engine_client.link import read_frame_async
 
 _HOLE = Hole(HoleKind.BLOCK, 6, "    ", ")]")
 _REQUEST = InfillRequest("x = '😀\u2028", "')\r\n", "python", _HOLE, (Draft("foo()\n", 12),), 3, project_text="a name")

@@ -20,7 +20,7 @@ from infill_engine.diagnostics.benchmark.running import Unit
 from infill_engine.errors import WorkerError
 from infill_engine.models.checkpoint.user_data import STATE_DIR, state_folder
 from infill_engine.serving.runtime_files import RUNTIME_DIR
-from lsp_server.engine.shared import IDLE_SECONDS
+from lsp_server.engine_client.shared import IDLE_SECONDS
 
 TYPED = Path(__file__).with_name("typed.txt")
 URI = "file:///bench/typed.py"

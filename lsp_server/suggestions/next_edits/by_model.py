@@ -13,8 +13,8 @@ from lsp_server.suggestions.answers import worth_showing
 from lsp_server.suggestions.next_edits.bursts import Burst, place_at
 
 
-class Engine(Protocol):
-    """What an engine does for next edits; see `EngineClient`."""
+class AnswersNextEdits(Protocol):
+    """What asks the engine for next edits: `EngineClient`."""
 
     async def next_edits(self, document: str, request: NextEditRequest, due: float) -> NextEdits:
         """Return the answer in time for a reply by `due`, in seconds of `deadline.now`."""
@@ -34,7 +34,7 @@ class ByModel:
     it. `show_from` is what the settings say of completions.
     """
 
-    engine: Engine
+    engine: AnswersNextEdits
     document: str
     seconds: float
     wait_seconds: float

@@ -49,7 +49,7 @@ from infill_engine.types import (
     Source,
     Surroundings,
 )
-from lsp_server.engine.link import read_frame_async
+from lsp_server.engine_client.link import read_frame_async
 
 HOLE = Hole(HoleKind.BLOCK, 6, "    ", ")]")
 DRAFTS = (Draft("foo()\n", 12), Draft("", 0))

@@ -7,7 +7,7 @@ import pytest
 from infill_engine.budget.deadline import now
 from infill_engine.edits.types import Edit, Kind, NextEditRequest, NextEdits, PastEdit, Proposal, Span
 from infill_engine.types import Answer, Candidate, Reason
-from lsp_server.engine.client import EngineClient
+from lsp_server.engine_client.client import EngineClient
 from lsp_server.http.completing import Completer, due_of
 from lsp_server.http.question import Question
 from lsp_server.settings.schema import ServerSettings

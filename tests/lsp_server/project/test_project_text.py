@@ -14,8 +14,8 @@ from infill_engine.context import project_text
 from infill_engine.serving.protocol import State, Status
 from infill_engine.types import ProjectText
 from lsp_server.documents.snapshots import Snapshot
-from lsp_server.features.configuration import apply_options
-from lsp_server.features.text_sync import did_close
+from lsp_server.handlers.configuration import apply_options
+from lsp_server.handlers.text_sync import did_close
 from lsp_server.project import text as stored_texts
 from lsp_server.project.text import ProjectTexts, project_of, read_around
 from lsp_server.server import create_server

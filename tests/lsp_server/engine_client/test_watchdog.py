@@ -11,10 +11,10 @@ from sharing import suspend
 
 from infill_engine.serving.protocol import State
 from infill_engine.types import Answer, InfillRequest, Reason
-from lsp_server.engine import supervisor as worker_process
-from lsp_server.engine import watchdog
-from lsp_server.engine.client import EngineClient
-from lsp_server.engine.watchdog import Watchdog
+from lsp_server.engine_client import supervisor as worker_process
+from lsp_server.engine_client import watchdog
+from lsp_server.engine_client.client import EngineClient
+from lsp_server.engine_client.watchdog import Watchdog
 from lsp_server.settings.schema import EngineChoice
 
 WAIT = 30  # seconds after which a test has failed

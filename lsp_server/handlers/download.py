@@ -22,7 +22,7 @@ from infill_engine.models.checkpoint.user_data import trunk_folder
 from infill_engine.models.registry import DEFAULT
 from infill_engine.models.trunk.files import published_file
 from infill_engine.models.trunk.files.folder import find_trunk
-from lsp_server.engine.link import WORKING_FOLDER
+from lsp_server.engine_client.link import WORKING_FOLDER
 from lsp_server.protocol.messages import read_argument
 from lsp_server.protocol.progress import ProgressBar
 from lsp_server.session import Session

@@ -10,7 +10,7 @@ import psutil
 
 from infill_engine.serving.protocol import State
 from infill_engine.types import Answer, InfillRequest
-from lsp_server.engine.client import EngineClient
+from lsp_server.engine_client.client import EngineClient
 from lsp_server.settings.schema import EngineChoice
 
 WAIT = 30  # seconds after which a test has failed

@@ -15,7 +15,7 @@ from sharing import WAIT, ready, until
 from infill_engine.budget.deadline import now
 from infill_engine.serving.event_log import EventLog
 from infill_engine.types import Draft, InfillRequest, ProjectText
-from lsp_server.engine.client import EngineClient
+from lsp_server.engine_client.client import EngineClient
 from lsp_server.settings.schema import EngineChoice
 
 SECRET = "the_users_code"

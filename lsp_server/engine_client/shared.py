@@ -24,7 +24,7 @@ from infill_engine.serving.runtime_files import (
     runtime_folder,
     socket_path,
 )
-from lsp_server.engine.link import WORKING_FOLDER, Command, Link, engine_options, kill
+from lsp_server.engine_client.link import WORKING_FOLDER, Command, Link, engine_options, kill
 from lsp_server.settings.schema import EngineChoice
 
 WELCOME_SECONDS = 5.0  # an engine that takes longer to greet a client hangs

@@ -35,9 +35,9 @@ from infill_engine.serving.protocol import (
     Status,
 )
 from infill_engine.types import AlternativesRequest, Answer, InfillRequest, ProjectText, Reason, Surroundings
-from lsp_server.engine.link import Command, Link, worker_command
-from lsp_server.engine.requests import A, OnLate, OnPreview, Pending, PendingInfill, RequestTable
-from lsp_server.engine.supervisor import WorkerProcess
+from lsp_server.engine_client.link import Command, Link, worker_command
+from lsp_server.engine_client.requests import A, OnLate, OnPreview, Pending, PendingInfill, RequestTable
+from lsp_server.engine_client.supervisor import WorkerProcess
 from lsp_server.settings.schema import EngineChoice
 
 REPLY_SECONDS = 0.002  # before a reply is due, for making and sending it: no longer waiting for the worker

@@ -15,8 +15,8 @@ from sharing import ask, editor_window, ready, suspend, text, toy_command, until
 from infill_engine.serving import runtime_files
 from infill_engine.serving.protocol import State
 from infill_engine.types import Reason
-from lsp_server.engine import shared, supervisor, watchdog
-from lsp_server.engine.client import EngineClient
+from lsp_server.engine_client import shared, supervisor, watchdog
+from lsp_server.engine_client.client import EngineClient
 from lsp_server.settings.schema import EngineChoice
 
 

@@ -15,8 +15,8 @@ from bench.families import masked
 from infill_engine.serving.protocol import CanvasPreview, State, Status
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import Answer, InfillRequest, ProjectText, Reason
-from lsp_server.engine import supervisor as worker_process
-from lsp_server.engine.client import EngineClient
+from lsp_server.engine_client import supervisor as worker_process
+from lsp_server.engine_client.client import EngineClient
 from lsp_server.settings.schema import EngineChoice, Precision
 
 WAIT = 30  # seconds after which a test has failed

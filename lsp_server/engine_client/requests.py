@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 from infill_engine.edits.types import NextEdits
 from infill_engine.serving.protocol import CanvasPreview
 from infill_engine.types import Answer, InfillRequest, Reason
-from lsp_server.engine.link import Link
+from lsp_server.engine_client.link import Link
 
 OnPreview = Callable[[CanvasPreview], None]
 OnLate = Callable[[Answer], bool]  # returns whether the answer is to take the place of the one before it

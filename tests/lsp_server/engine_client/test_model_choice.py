@@ -2,7 +2,7 @@
 
 import pytest
 
-from lsp_server.engine.model_choice import successor
+from lsp_server.engine_client.model_choice import successor
 from lsp_server.settings.schema import EngineChoice, Precision
 
 DEFAULT = EngineChoice(usual_budget_ms=200)

@@ -6,7 +6,7 @@ from lsprotocol import types
 
 from infill_engine.models.runtime.allocator import release_freed
 from lsp_server.documents.notebooks import Cell
-from lsp_server.features import text_sync
+from lsp_server.handlers import text_sync
 from lsp_server.session import Session
 
 SYNC = types.NotebookDocumentSyncOptions([types.NotebookDocumentFilterWithNotebook("*")])

@@ -23,10 +23,10 @@ from infill_engine.serving.protocol import (
 )
 from infill_engine.serving.runtime_files import RuntimeFolderError
 from infill_engine.types import OVERTAKEN
-from lsp_server.engine import watchdog
-from lsp_server.engine.link import EXIT_SECONDS, Command, Link, start_private, worker_command
-from lsp_server.engine.shared import join_shared
-from lsp_server.engine.watchdog import Watchdog
+from lsp_server.engine_client import watchdog
+from lsp_server.engine_client.link import EXIT_SECONDS, Command, Link, start_private, worker_command
+from lsp_server.engine_client.shared import join_shared
+from lsp_server.engine_client.watchdog import Watchdog
 from lsp_server.settings.schema import EngineChoice
 
 RESTART_SECONDS = 0.1  # after the first death; four times as long after each further one

@@ -8,8 +8,8 @@ from contextlib import suppress
 from lsprotocol import types
 
 from lsp_server.client_state import Capabilities
-from lsp_server.features import completion
-from lsp_server.features.configuration import apply_options, pull_settings
+from lsp_server.handlers import completion
+from lsp_server.handlers.configuration import apply_options, pull_settings
 from lsp_server.protocol.uris import path_of
 from lsp_server.session import Session
 from lsp_server.settings.schema import SECTION, section_of

@@ -8,7 +8,7 @@ from lsprotocol import types
 from infill_engine.budget.deadline import now
 from infill_engine.types import Answer, Candidate, InfillRequest, Reason, Source
 from lsp_server.documents.snapshots import Change
-from lsp_server.features.inline_completion import inline_completion
+from lsp_server.handlers.inline_completion import inline_completion
 from lsp_server.server import create_server
 from lsp_server.session import Session
 

@@ -7,7 +7,7 @@ from capabilities import BARE, NEOVIM, VSCODE
 from editor import Editor, editor
 from lsprotocol import types
 
-from lsp_server.features.completion import is_wanted
+from lsp_server.handlers.completion import is_wanted
 from lsp_server.server import create_server
 
 SCRIPT = {

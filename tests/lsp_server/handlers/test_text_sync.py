@@ -6,7 +6,7 @@ from unittest.mock import Mock, call
 import pytest
 from lsprotocol import types
 
-from lsp_server.features.text_sync import did_change, did_open
+from lsp_server.handlers.text_sync import did_change, did_open
 from lsp_server.session import Session
 from lsp_server.suggestions.workspace import Workspace
 

@@ -1,6 +1,6 @@
 """infill/getStatus: the content of the last `infill/status` and further values that an editor may show."""
 
-from lsp_server.features.download import missing_model
+from lsp_server.handlers.download import missing_model
 from lsp_server.session import Session
 
 

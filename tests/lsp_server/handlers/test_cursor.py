@@ -13,7 +13,7 @@ from infill_engine.budget.deadline import now
 from infill_engine.serving.protocol import Infill, Prefetch, State, Status
 from infill_engine.settings import WindowSettings
 from lsp_server.documents.snapshots import Change
-from lsp_server.engine.supervisor import WorkerProcess
+from lsp_server.engine_client.supervisor import WorkerProcess
 from lsp_server.server import create_server
 from lsp_server.settings.schema import ServerSettings
 from lsp_server.suggestions.prefetch import BURST_SECONDS
