@@ -20,13 +20,11 @@ from infill_engine.text.broken_line import (
     tokens_of,
 )
 from infill_engine.text.delimiters import CLOSING, PAIRS, unclosed
-from infill_engine.text.languages import Braces
 
 LEAST_SPELLED = 3  # letters of a word that may be a misspelled keyword
 
 _OPERATING = frozenset("=:<>!&|+-*/%")
 _SEPARATING = frozenset(",;:()[]{}\"'`")
-_MEMBER = re.compile(r"(?:\.|->|::)\w+\Z")
 _DOUBLED = re.compile(r"([^\w\s]{2,})\s*\1")
 # The signs that may have been meant by a sign.
 _ALIKE = {
@@ -89,7 +87,7 @@ def _closed(line: Line) -> Iterator[Variant]:
     opened = line.scan.opened
     for opening, closing in (*PAIRS.items(), ("<", ">")):
         if opening in opened:
-            base = 0.0 if opened[-1] == opening else 1
+            base = 0
         elif line.text.count(opening) > line.text.count(closing):
             base = 2 if closing in CLOSING else 3  # in a string; a header
         else:
@@ -123,8 +121,7 @@ def _opened(line: Line) -> Iterator[Variant]:
         for number, (start, _) in enumerate(line.tokens):
             spaced = line.text[:start][-1:].isspace() or line.token(number)[0] in QUOTES
             called = spaced and line.is_operand(number - 1) and begins_operand(line.token(number))
-            empty = line.token(number) == closing and (line.deeper or _MEMBER.search(line.text[:start]) is not None)
-            base = 0.0 if called else 0.5 if empty and opening == "(" else 2
+            base = 0 if called else 2
             left = line.text[:start].rstrip() if called and opening == "(" else line.text[:start]
             yield Variant(left + opening + line.text[start:], base + 1 - line.later(start))
 
@@ -140,42 +137,34 @@ def _quoted(line: Line) -> Iterator[Variant]:
 
 def _misfits(text: str, quote: str) -> float:
     """Return a cost for quotes at places where no string seems to begin or end."""
-    cost, start = 0.0, 0
+    cost = 0.0
     for number, found in enumerate(re.finditer(re.escape(quote), text)):
-        left, right = text[: found.start()], text[found.end() :]
-        before, behind = left[-1:] or " ", right[:1] or " "
+        before, behind = text[: found.start()][-1:] or " ", text[found.end() :][:1] or " "
         if number % 2:
-            cost += any(sign in text[start : found.start()] for sign in (" << ", " + "))
             fits = behind.isspace() or behind in ")]},;:."
             cost += 0.8 * (before.isspace() or not fits) + 0.8 * (before in ",;" or before.isspace())
         else:
-            start = found.end()
             fits = before.isspace() or before in "([{=,:!&|+<>?%"
-            cost += 0.8 * (behind.isspace() or not fits) + 0.4 * (left.rstrip()[-1:].isalnum())
+            cost += 0.8 * (behind.isspace() or not fits)
     return cost
 
 
 def _ended(line: Line) -> Iterator[Variant]:
     """Yield the line with a token that opens a body or ends a statement, inserted at its end before a comment."""
-    opens = line.language.layout.opens
-    words = body_words(line.language)
+    opens, words = line.language.layout.opens, body_words(line.language)
+    ends: tuple[str, ...] = (":", "{", ";", *words, *(f"; {word}" for word in words))
+    closers = "".join(PAIRS[opening] for opening in unclosed(line.scan.opened, ""))
+    if closers:
+        ends += (f"{closers}:", f"{closers} {{", f"{closers};")
     for _, end in line.tokens:
         rest = line.text[end:].strip()
-        last = not rest or delimiters.is_comment(rest, line.language.id)
-        missing = unclosed(line.scan.opened, "")
-        ends = (":", "{", ";", *words, *(f"; {word}" for word in words)) if last else (":",)
-        if last and missing:
-            rest = "".join(PAIRS[opening] for opening in missing)
-            yield Variant(_put(line, end, rest), 0.9 + line.later(end))
-            ends += tuple(f"{rest}{' ' * (each == '{')}{each}" for each in (":", "{", ";"))
+        if rest and not delimiters.is_comment(rest, line.language.id):
+            continue
+        if closers:
+            yield Variant(_put(line, end, closers), 0.9 + line.later(end))
         for token in ends:
-            if token[-1] == "{" and line.language.layout.braces is Braces.VALUES:
-                continue
             body = opens.search(line.text[:end] + " " * token[0].isalpha() + token) is not None
-            if token[-1] == ":" and not body:
-                continue
             base = 0.5 if body and line.deeper else 1 if token == ";" and not line.deeper else 3
-            base += 0 if last else 4
             yield Variant(_put(line, end, token), base + line.later(end) + len(token) / 20)
 
 
@@ -260,10 +249,9 @@ def _without(line: Line) -> Iterator[Variant]:
             base = 1.6
         else:
             base = 4 if not twice else 3 if 2 * token in tokens_of(line.language.id) else 1
-        joined = text[:start][-1:].isalnum() and text[end:][:1].isalnum()
         left = _cut(text, start, end)
         if left.strip():
-            yield Variant(left, base + 3 * joined + (1 - line.later(start) if base else 0))
+            yield Variant(left, base + (1 - line.later(start) if base else 0))
     for found in _DOUBLED.finditer(text):
         yield Variant(text[: found.end(1)] + text[found.end() :], 1)
 
@@ -276,7 +264,7 @@ def _cut(text: str, start: int, end: int) -> str:
 
 
 def _exchanged(line: Line) -> Iterator[Variant]:
-    """Yield the line with one sign replaced, or with two signs swapped."""
+    """Yield the line with one sign replaced, or with two parts of a sign joined."""
     text = line.text
     for number, (start, end) in enumerate(line.tokens):
         token, right = line.token(number), line.token(number + 1)
@@ -289,8 +277,6 @@ def _exchanged(line: Line) -> Iterator[Variant]:
             left = text[:start].rstrip() if other == ":" and "?" not in text[:start] else text[:start]
             yield Variant(left + other + text[end:], base + rank / 10 - line.later(start))
         if right and not token[0].isalnum() and not right[0].isalnum():
-            first, last = line.tokens[number + 1]
+            first = line.tokens[number + 1][0]
             if first > end and token != right and token + right in tokens_of(line.language.id):
                 yield Variant(text[:end] + text[first:], 1.5)
-            if right + token in tokens_of(line.language.id) or (right in CLOSING and token in ":;,{"):
-                yield Variant(text[:start] + right + text[end:first] + token + text[last:], 5 - line.later(start))
