@@ -36,6 +36,9 @@ BEFORE, BEHIND = "x = [1:", ":2]\nfor i in range(10):\n"
 
 
 every_family = pytest.mark.parametrize("name", PUBLISHED)
+# One with the suffix first, and one with the prefix first and tokens that are pieces of words. The logits of every
+# family are compared with the reference, so a network need not be trained for each.
+taught_families = pytest.mark.parametrize("name", ["mellum", "codegemma"])
 
 
 def loaded(folder: Path) -> PromptedModel:
@@ -160,7 +163,7 @@ def first_text(family: PromptedModel, before: str, behind: str) -> str | None:
     return proposals[0].text if proposals else None
 
 
-@every_family
+@taught_families
 def test_the_synthetic_task_is_solved_and_only_with_the_right_prompt(
     name: str, synthetic: Callable[[str], Path]
 ) -> None:
@@ -181,7 +184,7 @@ def test_the_synthetic_task_is_solved_and_only_with_the_right_prompt(
     assert share_right(partial(first_text, blind), SOME_PAIRS) < 0.5
 
 
-@every_family
+@taught_families
 def test_the_whole_engine_answers_with_it(name: str, synthetic: Callable[[str], Path]) -> None:
     folder = synthetic(name)
     short = EngineSettings(model=replace(EXACT, prefix_tokens=64, suffix_tokens=64))

@@ -30,6 +30,9 @@ EXACT = ModelSettings(dtype="fp32")
 SOME_PAIRS = PAIRS[::5]
 BEFORE, BEHIND = "x = [1:", ":2]\nfor i in range(10):\n"
 every_family = pytest.mark.parametrize("name", PUBLISHED)
+# One with a shift and one without. The logits of every family are compared with the reference, so a network need not be
+# trained for each.
+taught_families = pytest.mark.parametrize("name", ["dream", "llada"])
 
 
 def loaded(folder: Path) -> BidirectionalModel:
@@ -137,7 +140,7 @@ def at_once(family: BidirectionalModel, before: str, behind: str) -> str | None:
     return family.vocabulary.decode(predictions(family, [2], (before, behind)).argmax(-1).tolist())
 
 
-@every_family
+@taught_families
 def test_the_synthetic_task_is_solved_and_only_with_the_right_shift_and_mask(
     name: str, synthetic_masked: Callable[[str], Path]
 ) -> None:
@@ -157,7 +160,7 @@ def test_the_synthetic_task_is_solved_and_only_with_the_right_shift_and_mask(
     assert share_right(partial(at_once, family), SOME_PAIRS) < 0.2
 
 
-@every_family
+@taught_families
 def test_the_whole_engine_answers_with_it(name: str, synthetic_masked: Callable[[str], Path]) -> None:
     engines = [engine(synthetic_masked(name)) for _ in range(2)]
     assert share_right(partial(first_candidate, engines[0]), SOME_PAIRS) >= 0.95
