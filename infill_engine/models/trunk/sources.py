@@ -21,7 +21,6 @@ from infill_engine.models.trunk.adapter import ADAPTER, Adapter
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.denoiser import Denoiser
 from infill_engine.models.trunk.edit_adapter import EditAdapter
-from infill_engine.models.trunk.files.gguf_tokenizer import tokenizer_of
 from infill_engine.models.trunk.files.safetensors_folder import config_of, open_safetensors
 from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.merged import MergedWeights
@@ -150,9 +149,7 @@ class GgufSource:
 
     def vocabulary(self) -> TrunkVocabulary:
         """See `ModelSource`."""
-        return TrunkVocabulary(
-            self._file.path, tokenizer_of(self._file.path, self._file.fields), self.config.vocabulary
-        )
+        return TrunkVocabulary(self._file.path, self._file.tokenizer(), self.config.vocabulary)
 
     def open(self) -> MergedWeights:
         """See `ModelSource`."""

@@ -4,15 +4,17 @@ Raises ModelError with a message that names the file, the problem and the remedy
 """
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from gguf import GGML_QUANT_SIZES, GGMLQuantizationType, dequantize
+from tokenizers import AddedToken, Tokenizer, models
 
 from infill_engine.errors import ModelDamagedError, ModelNotFoundError
+from infill_engine.models.tokenizer import qwen_tokenizer
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.files.formats import Floats
 from infill_engine.models.trunk.files.gguf_header import ARCHITECTURE, REMEDY, TOKENS, GgufHeader, read_gguf_header
@@ -49,6 +51,8 @@ SIZES = {
     "rope_theta": "rope.freq_base",
     "norm_epsilon": "attention.layer_norm_rms_epsilon",
 }
+MERGES = "tokenizer.ggml.merges"
+NORMAL, CONTROL, OWN = 1, 3, 4  # kinds of tokens; others are never used
 COMPARED, ALIKE = 64, 0.1  # rows, and a relative squared error that rounding to two bits or more does not reach
 _CHUNK = 1 << 23
 
@@ -96,11 +100,6 @@ class GgufFile(NamedWeights):
         embedding = OUTPUT if tied and OUTPUT in self._header.tensors else INPUT  # the output has more bits
         config = TrunkConfig(len(self.tokens()), tied=tied, **self.sizes())  # type: ignore[arg-type]
         super().__init__(config, NAMES | {EMBEDDING: embedding}, self._rows, path)
-
-    @property
-    def fields(self) -> Mapping[str, Any]:
-        """All fields, by name."""
-        return self._header.fields
 
     def sizes(self) -> dict[str, int | float]:
         """Return the fields of the trunk's config.json, except for the vocabulary."""
@@ -157,6 +156,28 @@ class GgufFile(NamedWeights):
         if name not in self._header.tensors:
             raise ModelDamagedError(f"{self.path} has no tensor {name}; {REMEDY}")
         return self._header.tensors[name]
+
+    def tokenizer(self) -> Tokenizer:
+        """Return the tokenizer in the file. Raises ModelDamagedError if it is not of Qwen2's kind."""
+        fields = self._header.fields
+        kind = (fields.get("tokenizer.ggml.model"), fields.get("tokenizer.ggml.pre"))
+        if kind != ("gpt2", ARCHITECTURE):
+            raise ModelDamagedError(
+                f"{self.path} has the tokenizer {kind[1] or kind[0]!r}, but only {ARCHITECTURE}'s can be used; use a "
+                "Qwen2.5-Coder model"
+            )
+        try:
+            named = list(zip(fields[TOKENS], fields["tokenizer.ggml.token_type"], strict=True))
+            merges = [(left, right) for left, _, right in (pair.partition(" ") for pair in fields[MERGES])]
+            vocabulary = {token: number for number, (token, kind) in enumerate(named) if kind in (NORMAL, CONTROL, OWN)}
+            tokenizer = qwen_tokenizer(models.BPE(vocabulary, merges))
+        except Exception as error:  # the library raises plain exceptions
+            raise ModelDamagedError(
+                f"{self.path} has a tokenizer that cannot be read ({error}); fetch it again"
+            ) from error
+        added = [(token, kind == CONTROL) for token, kind in named if kind in (CONTROL, OWN)]
+        tokenizer.add_tokens([AddedToken(token, special=special, normalized=False) for token, special in added])
+        return tokenizer
 
     def _field(self, name: str) -> Any:
         if name not in self._header.fields:
