@@ -30,16 +30,25 @@ PROMPT = Prompt((50, 7, 3, 9, 22), (50, 11, 4), (50, 30, 31), (50, 17, 2))
 TEXT = [5, 8, 13]
 
 
+def tiny_weights(folder: Path) -> TrunkWeights:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tiny_gguf, "KEPT", [f"token{number}" for number in range(50)] + ["<|fim_prefix|>"])
+        source = write_gguf(folder / "tiny.gguf")
+        convert(folder / "tiny.gguf", folder / "trunk", write_plan(folder / "made-from", source), silent)
+    return TrunkWeights(folder / "trunk")
+
+
 @pytest.fixture
-def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TrunkWeights:
-    monkeypatch.setattr(tiny_gguf, "KEPT", [f"token{number}" for number in range(50)] + ["<|fim_prefix|>"])
-    source = write_gguf(tmp_path / "tiny.gguf")
-    convert(tmp_path / "tiny.gguf", tmp_path / "trunk", write_plan(tmp_path / "made-from", source), silent)
-    return TrunkWeights(tmp_path / "trunk")
+def weights(tmp_path: Path) -> TrunkWeights:
+    return tiny_weights(tmp_path)
 
 
 @pytest.fixture
 def adapter() -> Adapter:
+    return some_adapter()
+
+
+def some_adapter() -> Adapter:
     generator = np.random.default_rng(5)
     sizes = {"qkv": (64 + 2 * KV_HEADS * 16, 64), "out": (64, 64), "gate_up": (256, 64), "down": (64, 128)}
     return Adapter(

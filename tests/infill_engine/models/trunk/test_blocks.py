@@ -1,5 +1,6 @@
 """Mask rows after real rows: served as they were trained, on every backend, and without a trace in real rows."""
 
+from functools import cache
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -39,17 +40,16 @@ TOKENS = [50, 7, 3, 9, 22, 11, 4, 30, 31, 17, 2, 5, 8, 13, 21]
 BLOCKS = Blocks([14, 4, 9], [7, 3, 1])
 
 
-@pytest.fixture
-def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ShardsSource:
-    monkeypatch.setattr(tiny_gguf, "KEPT", [f"token{number}" for number in range(50)] + ["<|fim_prefix|>"])
-    made_from = write_gguf(tmp_path / "tiny.gguf")
-    convert(tmp_path / "tiny.gguf", tmp_path / "trunk", write_plan(tmp_path / "made-from", made_from), silent)
-    (tmp_path / "trained").mkdir()
-    return ShardsSource(tmp_path / "trunk", tmp_path / "trained")
+def new_source(folder: Path) -> ShardsSource:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tiny_gguf, "KEPT", [f"token{number}" for number in range(50)] + ["<|fim_prefix|>"])
+        made_from = write_gguf(folder / "tiny.gguf")
+        convert(folder / "tiny.gguf", folder / "trunk", write_plan(folder / "made-from", made_from), silent)
+    (folder / "trained").mkdir()
+    return ShardsSource(folder / "trunk", folder / "trained")
 
 
-@pytest.fixture
-def run(source):
+def new_run(source: ShardsSource) -> Run:
     trunk = load_frozen(source.folder, source.trained, dtype=torch.float32)
     weights = new_weights(trunk, Shape(FIRST_LAYER), WORDS)
     generator = torch.Generator().manual_seed(3)
@@ -59,9 +59,27 @@ def run(source):
 
 
 @pytest.fixture
+def source(tmp_path: Path) -> ShardsSource:
+    return new_source(tmp_path)
+
+
+@pytest.fixture
+def run(source):
+    return new_run(source)
+
+
+@pytest.fixture
 def denoiser(source, run):
     export(run, source, ACCEPTED, source.trained / DENOISER)
     return source.denoiser()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Makes each backend once, with the weights of the same source."""
+    source = new_source(tmp_path_factory.mktemp("source"))
+    export(new_run(source), source, ACCEPTED, source.trained / DENOISER)
+    return cache(lambda make: make(source, source.denoiser()))
 
 
 def floats(source, denoiser):
@@ -118,8 +136,8 @@ def test_mask_rows_are_served_as_they_were_trained(source, run, denoiser):
 
 
 @pytest.mark.parametrize("make", [openvino, openvino_in_graph, mlx])
-def test_every_backend_proposes_the_same(source, denoiser, make):
-    reference, backend = floats(source, denoiser), make(source, denoiser)
+def test_every_backend_proposes_the_same(made, make):
+    reference, backend = made(floats), made(make)
     expected = reference.run(reference.new_buffer(), rows_of(TOKENS, BLOCKS), 0).denoised
     found = backend.run(backend.new_buffer(), rows_of(TOKENS, BLOCKS), 0).denoised
     assert found.words.shape == (len(BLOCKS), LIKELIEST)
@@ -128,8 +146,8 @@ def test_every_backend_proposes_the_same(source, denoiser, make):
 
 
 @pytest.mark.parametrize("make", [floats, openvino, openvino_in_graph, mlx])
-def test_real_rows_do_not_notice_mask_rows(source, denoiser, make):
-    backend, found = make(source, denoiser), []
+def test_real_rows_do_not_notice_mask_rows(made, make):
+    backend, found = made(make), []
     for blocks in (NO_BLOCKS, Blocks([4, 13], [7, 2])):
         buffer = backend.new_buffer()
         first = backend.run(buffer, rows_of(TOKENS[:-1], blocks), 0)
@@ -140,8 +158,8 @@ def test_real_rows_do_not_notice_mask_rows(source, denoiser, make):
 
 
 @pytest.mark.parametrize("make", [floats, openvino, openvino_in_graph, mlx])
-def test_a_block_does_not_notice_other_blocks(source, denoiser, make):
-    backend = make(source, denoiser)
+def test_a_block_does_not_notice_other_blocks(made, make):
+    backend = made(make)
     together = backend.run(backend.new_buffer(), rows_of(TOKENS, BLOCKS), 0).denoised
     for number, (anchor, width) in enumerate(zip(BLOCKS.anchors, BLOCKS.widths, strict=True)):
         alone = backend.run(backend.new_buffer(), rows_of(TOKENS, Blocks([anchor], [width])), 0).denoised

@@ -90,9 +90,8 @@ def edited(model):
 
 @pytest.mark.parametrize("make", BACKENDS)
 def test_in_turn_each_gives_what_it_gives_alone(source, edit_adapter, make):
-    without, with_adapter, both = (
-        TrunkModel(make(source, beside), None) for beside in (None, edit_adapter, edit_adapter)
-    )
+    adapted = make(source, edit_adapter)
+    without, with_adapter, both = (TrunkModel(backend, None) for backend in (make(source, None), adapted, adapted))
     completions, edits = ([ask(one) for _ in range(3)] for ask, one in ((completed, without), (edited, with_adapter)))
     for completion, edit in zip(completions, edits, strict=True):
         np.testing.assert_array_equal(completed(both), completion)

@@ -3,11 +3,21 @@
 import numpy as np
 import openvino as ov
 import pytest
-from test_backends import PROMPT, adapter, floats, one_of, openvino, rows_of, weights  # noqa: F401  (fixtures)
+from test_backends import PROMPT, floats, one_of, openvino, rows_of, some_adapter, tiny_weights
 
 from infill_engine.models.trunk.forms import FORMS, Form, form_for, forms_of
 from infill_engine.models.trunk.prompt import Prompt
 from infill_engine.models.trunk.slots import SUFFIX, TEXTS, text_rows
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory):
+    return tiny_weights(tmp_path_factory.mktemp("weights"))
+
+
+@pytest.fixture(scope="module")
+def int8(weights):
+    return openvino(weights, some_adapter())
 
 
 @pytest.mark.parametrize(
@@ -40,21 +50,21 @@ def texts(prompt: Prompt, count: int):
     return text_rows(prompt, tokens, range(count), slots, [slots[:at] for at in range(count)])
 
 
-@pytest.mark.parametrize("count", [1, 7, 8, 9, 16, 17, 32, 33, 70])
-@pytest.mark.parametrize("first", [0, 40])
-def test_a_pass_of_any_size_predicts_what_floats_predict(weights, adapter, count, first):  # noqa: F811
-    found = []
-    for backend in (openvino(weights, adapter), floats(weights, adapter)):
-        buffer = backend.new_buffer()
+def test_a_pass_of_any_size_predicts_what_floats_predict(weights, int8):
+    backends = [(backend, backend.new_buffer()) for backend in (int8, floats(weights, some_adapter()))]
+    for backend, buffer in backends:
         backend.run(buffer, rows_of(PROMPT), 0)
-        found.append(backend.run(buffer, texts(PROMPT, count), min(first, count - 1)))
-    assert found[0].logprobs.shape == found[1].logprobs.shape
-    assert np.abs(found[0].logprobs - found[1].logprobs).mean() < 0.1
+    for count in (1, 7, 8, 9, 16, 17, 32, 33, 70):
+        for first in (0, 40):
+            rows = texts(PROMPT, count)
+            found = [backend.run(buffer, rows, min(first, count - 1)).logprobs for backend, buffer in backends]
+            assert found[0].shape == found[1].shape
+            assert np.abs(found[0] - found[1]).mean() < 0.1
 
 
-def test_keys_that_were_changed_are_read_again(weights, adapter):  # noqa: F811
+def test_keys_that_were_changed_are_read_again(int8):
     """Two prompts in turn, copied slots, and rotated keys, after passes that have staged them."""
-    int8, found = openvino(weights, adapter), []
+    found = []
     rows, other = rows_of(PROMPT), rows_of(Prompt((50, 8, 8), (50, 3), (50, 2, 6)))
     last = len(rows) - 1
     for keep_staged in (True, False):
@@ -79,11 +89,11 @@ def test_keys_that_were_changed_are_read_again(weights, adapter):  # noqa: F811
     assert len({step.tobytes() for step in found[0]}) == len(found[0]) - 1  # each change was noticed
 
 
-def test_a_changed_number_of_rows_plans_nothing_anew(weights, adapter, monkeypatch):  # noqa: F811
+def test_a_changed_number_of_rows_plans_nothing_anew(int8, monkeypatch):
     """The plugin plans a branch again if a shape changes that is not fixed in it: here none does."""
-    backend, shapes, kept = openvino(weights, adapter), set(), []
-    buffer = backend.new_buffer()
-    backend.run(buffer, rows_of(PROMPT), 0)
+    shapes, kept = set(), []
+    buffer = int8.new_buffer()
+    int8.run(buffer, rows_of(PROMPT), 0)
     set_tensor = ov.InferRequest.set_input_tensor
     names = {"ids": 1, "mask": 5}
 
@@ -96,7 +106,7 @@ def test_a_changed_number_of_rows_plans_nothing_anew(weights, adapter, monkeypat
 
     monkeypatch.setattr(ov.InferRequest, "set_input_tensor", recorded)
     for count in (1, 5, 12, 3, 16, 8, 2, 9, 7, 30, 4):
-        backend.run(buffer, texts(PROMPT, count), 0)
+        int8.run(buffer, texts(PROMPT, count), 0)
     rows = {shape[0] for place, shape in shapes if place == names["ids"]}
     assert rows == {8, 16, 32}
     assert len(shapes) == 2 * len(rows)  # one number of keys

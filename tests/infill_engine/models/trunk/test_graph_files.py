@@ -84,8 +84,9 @@ def cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-60])
 
 
-@pytest.mark.parametrize("damage", [flip, cut, Path.unlink])
-@pytest.mark.parametrize("name", [OPERATIONS, WEIGHTS, "*.blob"])
+@pytest.mark.parametrize(
+    ("name", "damage"), [(OPERATIONS, flip), (WEIGHTS, cut), ("*.blob", flip), ("*.blob", Path.unlink)]
+)
 def test_a_damaged_one_is_made_again(
     trunk: Path, prepared: list[int], name: str, damage: Callable[[Path], None]
 ) -> None:
