@@ -9,13 +9,13 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
 
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.checkpoint.files import read_config
 from infill_engine.models.trunk.config import TrunkConfig
-from infill_engine.models.trunk.files.folder import REMEDY, verify_shards, weight_map
+from infill_engine.models.trunk.files.folder import REMEDY, shard_names, verify_shards
 from infill_engine.models.trunk.files.formats import Bytes, Floats, pack_blocks, unpack
+from infill_engine.models.trunk.files.shards import map_shard
 
 MATRICES = ("q", "k", "v", "o", "gate", "up", "down")
 Packed = tuple[NDArray[np.int8], Floats]  # codes [N, K] and a scale for each row [N]: a row is `codes * scale`
@@ -52,12 +52,11 @@ class TrunkWeights:
         verify_shards(folder)
         self.folder = folder
         self.config = TrunkConfig.from_json(read_config(folder))
-        self._shard_of = weight_map(folder)
         try:
-            names = set(self._shard_of.values())
-            self._shards = {name: safe_open(folder / name, framework="np") for name in names}
-        except (SafetensorError, OSError) as error:
+            shards = [map_shard(folder / name) for name in shard_names(folder)]
+        except (OSError, KeyError) as error:
             raise ModelDamagedError(f"the shards in {folder} cannot be read ({error}); {REMEDY}") from error
+        self._tensors = {name: tensor for shard in shards for name, tensor in shard.items()}
 
     def read_matrix(self, layer: int, name: str) -> Floats:
         """Return a matrix [out, in] of a layer in float32: one of MATRICES."""
@@ -96,12 +95,9 @@ class TrunkWeights:
         return self.embedding()
 
     def _packed(self, prefix: str) -> tuple[Bytes, NDArray[np.float16], Bytes | None]:
-        high = self._read(f"{prefix}.high") if f"{prefix}.high" in self._shard_of else None
-        return self._read(f"{prefix}.codes"), self._read(f"{prefix}.scales"), high
+        return self._read(f"{prefix}.codes"), self._read(f"{prefix}.scales"), self._tensors.get(f"{prefix}.high")
 
     def _read(self, name: str) -> NDArray[Any]:
-        try:
-            tensor: NDArray[Any] = self._shards[self._shard_of[name]].get_tensor(name)  # type: ignore[no-untyped-call]
-        except (KeyError, SafetensorError) as error:
-            raise ModelDamagedError(f"the shards in {self.folder} lack {name}; {REMEDY}") from error
-        return tensor
+        if name not in self._tensors:
+            raise ModelDamagedError(f"the shards in {self.folder} lack {name}; {REMEDY}")
+        return self._tensors[name]
