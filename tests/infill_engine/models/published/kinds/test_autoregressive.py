@@ -19,7 +19,7 @@ from bench.families.tiny import byte_level
 from infill_engine import Deadline, InfillRequest, Source, load_engine
 from infill_engine.budget.work import Costs, OutOfTime, finished
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models.canvas.canvas import State, lay_out
+from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.published.kinds.prompted import PromptedModel
 from infill_engine.models.published.kinds.prompts import PART
@@ -124,21 +124,10 @@ def loaded_again(family: PromptedModel) -> PromptedModel:
     return PromptedModel(family._fim, family._backbone, family.vocabulary, EXACT)
 
 
-def run(family: PromptedModel, rows: list[Row], text: tuple[str, str], fixed: dict[int, int]) -> list[Step]:
+def run(family: PromptedModel, rows: list[Row], text: tuple[str, str]) -> list[Step]:
     canvas = lay_out([row.slots if row.tokens is None else row.tokens for row in rows], family.info.mask_id)
-    for position, token in fixed.items():
-        canvas.ids[position], canvas.state[position] = token, State.FIXED
-    steps = []
     context, rules = finished(family.encode(*text)), constraints_for(family, LINE, canvas, "")
-    for step in states(denoise(family, Task(context, canvas, rows, rules), SamplerSettings(), Costs())):
-        assert [int(step.canvas.ids[position]) for position in fixed] == list(fixed.values())
-        steps.append(step)
-    return steps
-
-
-@every_family
-def test_given_slots_never_change(name: str, families: Callable[[str], Any]) -> None:
-    assert run(families(name)[0], [Row(6), Row(5)], (BEFORE, BEHIND), {2: 70, 7: 71})
+    return list(states(denoise(family, Task(context, canvas, rows, rules), SamplerSettings(), Costs())))
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +147,7 @@ def synthetic(publish: Callable[[str, nn.Module], Path]) -> Callable[[str], Path
 
 def first_text(family: PromptedModel, before: str, behind: str) -> str | None:
     row = Row(4)
-    steps = run(family, [row], (before, behind), {})
+    steps = run(family, [row], (before, behind))
     proposals = proposals_of(family, steps[-1], [row], "", SamplerSettings())
     return proposals[0].text if proposals else None
 
@@ -209,8 +198,8 @@ def test_a_copy_is_read_in_one_step_and_corrected_from_its_first_mistake(synthet
     left, right = SOME_PAIRS[2]
     correct = (*family.vocabulary.encode(answer(left, right)), family.info.eos_id)
     wrong = (correct[0], *family.vocabulary.encode("z"), family.info.eos_id)
-    taken_over = run(family, [Row(3, tokens=correct)], sides(left, right), {})
-    corrected = run(family, [Row(3, tokens=correct), Row(3, tokens=wrong)], sides(left, right), {})
+    taken_over = run(family, [Row(3, tokens=correct)], sides(left, right))
+    corrected = run(family, [Row(3, tokens=correct), Row(3, tokens=wrong)], sides(left, right))
     assert (len(taken_over), len(corrected)) == (1, 3)
     assert taken_over[-1].canvas.ids.tolist() == list(correct)
     assert corrected[-1].canvas.ids.tolist() == [*correct, *correct]

@@ -1,4 +1,7 @@
-"""Masked diffusion with full attention: logits, the synthetic task, the whole engine."""
+"""Masked diffusion with full attention: logits, the synthetic task, the whole engine.
+
+Rows apart and given slots of every family: `tests/bench/test_families.py`.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,7 +21,7 @@ from bench.families.masked import MASK, PUBLISHED, reference, stock_network
 from infill_engine import Deadline, Engine, InfillRequest, load_engine
 from infill_engine.budget.work import Costs, OutOfTime, finished
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models.canvas.canvas import State, lay_out
+from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.published.kinds.bidirectional import BidirectionalModel, Shift
 from infill_engine.sampling.canvas.constraints import constraints_for
@@ -86,27 +89,6 @@ def test_logits_with_little_and_with_much_around(
 def test_an_empty_file_has_an_answer(name: str, masked_families: Callable[[str], Any]) -> None:
     family, _ = masked_families(name)
     assert torch.isfinite(predictions(family, [2], ("", ""))).all()
-
-
-@every_family
-def test_rows_do_not_see_each_other(name: str, masked_families: Callable[[str], Any]) -> None:
-    family, _ = masked_families(name)
-    rows: list[int | list[int]] = [3, 11, [70, 71], 1]
-    together = predictions(family, rows, (BEFORE, BEHIND))
-    alone = torch.cat([predictions(family, [row], (BEFORE, BEHIND)) for row in rows])
-    torch.testing.assert_close(together, alone, atol=1e-4, rtol=1e-4)
-
-
-@every_family
-def test_given_slots_never_change(name: str, masked_families: Callable[[str], Any]) -> None:
-    family, _ = masked_families(name)
-    canvas, hole = lay_out([6, 6], family.info.mask_id), Hole(HoleKind.LINE)
-    for position, token in ((2, 70), (8, 71)):
-        canvas.ids[position], canvas.state[position] = token, State.FIXED
-    context, rules = finished(family.encode(BEFORE, BEHIND)), constraints_for(family, hole, canvas, "")
-    rows = [Row(6), Row(6)]
-    for step in states(denoise(family, Task(context, canvas, rows, rules), SamplerSettings(), Costs())):
-        assert step.canvas.ids[step.canvas.state == State.FIXED].tolist() == [70, 71]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from jobs import states
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 from toy import LANGUAGE, PAIRS, answer, share_right, sides
@@ -30,7 +29,7 @@ from bench.families.tiny import byte_level, ids_of, write
 from infill_engine import Deadline, InfillRequest, load_engine
 from infill_engine.budget.work import Costs, finished
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models.canvas.canvas import State, lay_out
+from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.published.kinds.prompted import PromptedModel
 from infill_engine.sampling.canvas.constraints import constraints_for
@@ -104,12 +103,6 @@ def test_logits_are_those_of_the_reference(before: str, family: Any, network: nn
     torch.testing.assert_close(predictions(family, rows, (before, TEXT[1])), expected, atol=1e-4, rtol=1e-4)
 
 
-def test_rows_do_not_see_each_other(family: Any) -> None:
-    rows = [[MASK] * 3, [70, 71, MASK, MASK, MASK], [70, 71], [MASK]]
-    alone = torch.cat([predictions(family, [row]) for row in rows])
-    torch.testing.assert_close(predictions(family, rows), alone, atol=1e-4, rtol=1e-4)
-
-
 def test_typing_reads_whole_blocks_that_are_new(family: Any, network: nn.Module) -> None:
     for typed in ("value", "value1", "value12", "value123", "value12", "other"):
         text = ("x = 1\n" * 30 + typed, TEXT[1])
@@ -119,16 +112,6 @@ def test_typing_reads_whole_blocks_that_are_new(family: Any, network: nn.Module)
         torch.testing.assert_close(found, reference(network, [70, MASK], text), atol=1e-4, rtol=1e-4)
         if typed != "value":
             assert context.encoded <= 3 * BLOCK
-
-
-def test_given_slots_never_change(family: Any) -> None:
-    canvas = lay_out([6, 6], MASK)
-    for position, token in ((2, 70), (8, 71)):
-        canvas.ids[position], canvas.state[position] = token, State.FIXED
-    context, rules = finished(family.encode(*TEXT)), constraints_for(family, LINE, canvas, "")
-    rows = [Row(6), Row(6)]
-    for step in states(denoise(family, Task(context, canvas, rows, rules), SamplerSettings(), Costs())):
-        assert step.canvas.ids[[2, 8]].tolist() == [70, 71]
 
 
 def filled(family: PromptedModel, before: str, behind: str) -> str | None:
