@@ -96,7 +96,7 @@ class Proposer(ABC):
 
 
 class Retrieval(Proposer):
-    """Proposes without a model. `why` says why none serves."""
+    """Proposes without a model. `why` says why there is no model."""
 
     def __init__(self, why: str) -> None:
         self.costs = Costs()
