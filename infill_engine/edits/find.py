@@ -19,6 +19,7 @@ from infill_engine.edits.finders.new_cases import propose_new_cases
 from infill_engine.edits.finders.new_fields import propose_new_fields
 from infill_engine.edits.finders.new_imports import propose_imports
 from infill_engine.edits.finders.new_methods import propose_new_methods
+from infill_engine.edits.finders.openings import propose_openings
 from infill_engine.edits.finders.parameter_docs import propose_parameter_docs
 from infill_engine.edits.finders.renames import propose_renames
 from infill_engine.edits.finders.results import propose_results
@@ -71,6 +72,7 @@ FINDERS: tuple[Finder, ...] = (
     propose_imports,
     propose_unused,
     propose_literals,
+    propose_openings,
     propose_similar_lines,
     propose_alike,
 )

@@ -17,6 +17,8 @@ SAME_FUNCTION, ELSEWHERE = 0.68, 0.62  # in the same function; elsewhere in the 
 MANY = 0.93  # factor for each further one
 LEAST_CHARS = 3  # of a string
 LEAST_DIGITS = 3  # of a whole number
+TYPES = ("literal_type", "type")  # nodes of the types that a literal may be part of
+MOST_NESTED = 6  # nodes between a literal and its type
 # Values that stand for many different things.
 COMMON = frozenset("utf-8 utf8 ascii latin-1 name id key value type data text none true false get post".split())
 
@@ -36,9 +38,12 @@ def propose_literals(edit: ParsedEdit) -> list[Proposal]:
     if not _is_particular(old, syntax, node) or not new.strip() or not _is_still_literal(after, shift, start, new):
         return []
     role = role_of(before.text, start, end)
-    others = [at for at in _equal_ones(before, old, node, start) if role_of(before.text, at, at + len(old)) == role]
+    equal = list(_equal_ones(before, old, node, start))
+    others = [at for at in equal if role_of(before.text, at, at + len(old)) == role]
     if not others or len(others) > MOST_OTHERS:
         return []
+    if len(others) < len(equal) and any(_is_type(before, at, at + len(old)) for at in (start, *equal)):
+        return []  # of what may be this value, a type says all
     function = next((above for above in ancestors(node) if above.type in syntax.functions), None)
     inside = [other for other in others if function is not None and _is_inside(before, other, function)]
     found: list[Proposal] = []
@@ -104,6 +109,10 @@ def _equal_ones(source: Source, old: str, node: Node, start: int) -> Iterator[in
                 if any(child.type == "interpolation" for child in other.parent.named_children):
                     continue
             yield found.start()
+
+
+def _is_type(source: Source, start: int, end: int) -> bool:
+    return any(node.type in TYPES for node in list(ancestors(source.node_at(start, end)))[:MOST_NESTED])
 
 
 def _is_inside(source: Source, at: int, function: Node) -> bool:

@@ -82,10 +82,11 @@ def _proposals(source: Source, names: Names, renaming: Renaming, shift: Shift) -
         return
     also = [one for one in names.all if not owners.isdisjoint((one.owner, one.also))] if whole else []
     rest = [one for one in dict.fromkeys((*meant.occurrences, *also)) if one.start not in renaming.starts]
-    rest += _keywords(source, names, defining)
+    declared = defining or [one for one in meant.occurrences if defines(one, source.syntax)]
+    rest += _keywords(source, names, declared)
     if any(one.kind in UNNAMED for one in rest):
         return
-    rest += _documented(source, defining)
+    rest += _documented(source, declared)
     edits = _edits(source.syntax, owners, rest, renaming, shift)
     member = whole and any(names.scopes[one.scope].is_class for one in owners)
     loose = [one for one in names.all if member and one.role is Role.MEMBER and one.owner is None]

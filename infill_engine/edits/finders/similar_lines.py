@@ -74,7 +74,7 @@ def propose_similar_lines(edit: ParsedEdit) -> list[Proposal]:
     similar_lines.sort(key=lambda similar: abs(similar.line.row - line.row))
     if not similar_lines or len(similar_lines) > MOST_SIMILAR_LINES:
         return []
-    if _holder(before, line.start, syntax.parameter_lists) is not None:
+    if any(_holder(before, at, syntax.parameter_lists) for at in (line.start, *(one.start for one in edit.changes))):
         return []  # of a function
     if all(_in_text(before, change) for change in edit.changes):
         return []  # words of a message, not of the program
