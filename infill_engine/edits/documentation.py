@@ -27,21 +27,26 @@ class Documented:
 
     def like(self, parameter: Parameter) -> str:
         """Return a line of this form for another parameter, without a description."""
-        kind = self.match.groupdict().get("type") or ""
+        parts = {group: text or "" for group, text in self.match.groupdict().items()}
+        kind = parts.get("type", "")
         declared = _declared(parameter)
-        inner = kind.strip(" \t()[]{}")
-        kind = kind.replace(inner, declared) if inner and declared else ""
-        end = self.match.groupdict().get("end") or ""
-        sigil = self.match.groupdict().get("sigil") or ""
-        return f"{self.match['lead']}{kind}{sigil}{parameter.name}{end}" + ("</param>" if end == '">' else "") + "\n"
+        inner = kind.strip(" \t()[]{}:")
+        written = {"name": parameter.name, "type": kind.replace(inner, declared) if inner and declared else ""}
+        line = "".join(written.get(group, parts[group]) for group in sorted(parts, key=self.match.start))
+        return line.rstrip() + ("</param>" if line.endswith('">') else "") + "\n"
 
 
 def documented(source: Source, function: Node) -> list[Documented] | None:
     """Return what documents the parameters of a function, in order; None if it cannot be told where one ends."""
-    pattern = source.syntax.documents
-    span = None if pattern is None else _documentation(source, function)
-    if pattern is None or span is None:
-        return []
+    span = _documentation(source, function) if source.syntax.documents else None
+    for pattern in source.syntax.documents:
+        found = [] if span is None else _documented(source, pattern, span)
+        if found != []:
+            return found
+    return []
+
+
+def _documented(source: Source, pattern: re.Pattern[str], span: tuple[int, int]) -> list[Documented] | None:
     found: list[Documented] = []
     rows = list(_rows(source.text, *span))
     for number, (start, end) in enumerate(rows):
@@ -76,6 +81,10 @@ def _documentation(source: Source, function: Node) -> tuple[int, int] | None:
     above, top = node.prev_named_sibling, node
     while above is not None and above.type in source.nodes.comments and top.start_point[0] - above.end_point[0] <= 1:
         top, above = above, above.prev_named_sibling
+    if above is None and top == node and node.parent is not None and node.parent.prev_named_sibling is not None:
+        above = node.parent.prev_named_sibling  # the first comment in a body of Ruby is in front of it
+        while above is not None and above.type in source.nodes.comments:
+            top, above = above, above.prev_named_sibling
     return None if top == node else (source.to_char(top.start_byte), source.to_char(node.start_byte))
 
 

@@ -54,9 +54,21 @@ def _name(source: Source, variant: Node) -> str:
     """Return a variant's name, or the whole of a literal; "" for what is no variant."""
     if variant.type in source.syntax.functions | source.nodes.comments | {"decorated_definition"}:
         return ""
+    if variant.type == "object_type":
+        return _discriminant(source, variant)
     inner = variant.named_children[0] if variant.type == "expression_statement" and variant.named_children else variant
     name = inner.child_by_field_name("name") or inner.child_by_field_name("left")
     return "" if name is None and inner != variant else source.text_of(name or inner)
+
+
+def _discriminant(source: Source, variant: Node) -> str:
+    """Return the literal in an object's type that tells it from the other variants: `{ kind: 'circle'; … }`."""
+    for member in variant.named_children:
+        declared = member.child_by_field_name("type")
+        only = None if declared is None or declared.named_child_count != 1 else declared.named_children[0]
+        if only is not None and only.type == "literal_type":
+            return source.text_of(only)
+    return ""
 
 
 def _cases(source: Source, fresh: Node, variants: Sequence[Node]) -> Iterator[Proposal]:

@@ -61,7 +61,7 @@ class Syntax(Table, frozen=True, kw_only=True):
     "," if they stand without brackets, and "" if not all values have to be taken. `builtins` are functions, types and
     objects that every file knows without an import. `awaits` is how the result of an asynchronous `{call}` is
     awaited; `async` precedes what `async_at` finds in the text of a function up to its parameters, and the `{type}` of
-    its result becomes `promised`. `documents` matches a line that documents a parameter: its groups are `lead`,
+    its result becomes `promised`. One of `documents` matches a line that documents a parameter: its groups are `lead`,
     `type`, `sigil`, `name` and `end`, of which only the first and the name must be there.
     """
 
@@ -112,4 +112,4 @@ class Syntax(Table, frozen=True, kw_only=True):
     awaits: str
     async_at: Pattern | None = None
     promised: str
-    documents: Pattern | None = None
+    documents: tuple[Pattern, ...] = ()
