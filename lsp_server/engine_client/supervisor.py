@@ -23,10 +23,8 @@ from infill_engine.serving.protocol import (
 )
 from infill_engine.serving.runtime_files import RuntimeFolderError
 from infill_engine.types import OVERTAKEN
-from lsp_server.engine_client import watchdog
 from lsp_server.engine_client.link import EXIT_SECONDS, Command, Link, start_private, worker_command
 from lsp_server.engine_client.shared import join_shared
-from lsp_server.engine_client.watchdog import Watchdog
 from lsp_server.settings.schema import EngineChoice
 
 RESTART_SECONDS = 0.1  # after the first death; four times as long after each further one
@@ -36,6 +34,10 @@ DEATHS = 6  # in a row; after that, only the user can restart the worker
 DIED = "The infill engine stopped unexpectedly and is being restarted."
 HUNG = "The infill engine no longer answered and is being restarted."
 ENDED_DELIBERATELY = -1000  # instead of an exit code
+PATIENCE_SECONDS = 10.0  # without a sign of life since the first missed deadline
+MISSES = 3  # missed deadlines in that time; fewer could all fall into one long encoding
+LOOK_SECONDS = 1.0  # how often to call `hangs` while there are misses
+SLEPT_SECONDS = 5.0  # a longer gap between two polls means that this process was suspended
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +53,38 @@ class Listener(Protocol):
 
     def report(self, sentence: str, status: Status | None = None) -> None:
         """Tell the user what has happened to the engine, and its new status if that has changed."""
+
+
+@dataclass(slots=True)
+class Watchdog:
+    """The evidence that one worker hangs, and is not just slow. Times are in seconds of `deadline.now`.
+
+    Both processes' clocks may jump by hours when a laptop lid is closed, so a time difference alone is never evidence.
+    If the watchdog itself was not polled for a while, it was suspended too and starts over.
+    """
+
+    patience: float = PATIENCE_SECONDS
+    misses: int = 0  # missed deadlines since the last sign of life
+    _since: float = 0.0
+    _looked: float = 0.0
+
+    def missed(self, moment: float) -> None:
+        """A request's deadline passed without an answer."""
+        if not self.misses:
+            self._since = self._looked = moment
+        self.misses += 1
+
+    def alive(self) -> None:
+        """A message arrived that only a worker with a running compute thread sends."""
+        self.misses = 0
+
+    def hangs(self, moment: float) -> bool:
+        """Return whether to give the worker up. Call it regularly."""
+        slept = moment - self._looked > SLEPT_SECONDS
+        self._looked = moment
+        if slept:
+            self.misses = 0
+        return self.misses >= MISSES and moment - self._since >= self.patience
 
 
 @dataclass(eq=False)
@@ -163,7 +197,7 @@ class WorkerProcess:
         self.link = link
         self._hung = False
         # An engine that took too long before gets more time: it may be slow rather than hung.
-        self._watchdog = Watchdog(watchdog.PATIENCE_SECONDS * 2**self.deaths)
+        self._watchdog = Watchdog(PATIENCE_SECONDS * 2**self.deaths)
         try:
             async for message in link.messages():
                 if isinstance(message, Shutdown):
@@ -192,7 +226,7 @@ class WorkerProcess:
         return 0.0 if self._ready_since is None else now() - self._ready_since
 
     def _look_later(self) -> None:
-        self._looking = asyncio.get_running_loop().call_later(watchdog.LOOK_SECONDS, self._look)
+        self._looking = asyncio.get_running_loop().call_later(LOOK_SECONDS, self._look)
 
     def _look(self) -> None:
         self._looking = None

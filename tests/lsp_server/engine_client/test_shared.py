@@ -15,7 +15,7 @@ from sharing import ask, editor_window, ready, suspend, text, toy_command, until
 from infill_engine.serving import runtime_files
 from infill_engine.serving.protocol import State
 from infill_engine.types import Reason
-from lsp_server.engine_client import shared, supervisor, watchdog
+from lsp_server.engine_client import shared, supervisor
 from lsp_server.engine_client.client import EngineClient
 from lsp_server.settings.schema import EngineChoice
 
@@ -86,8 +86,8 @@ async def test_an_engine_that_is_killed_is_replaced_for_all() -> None:
 
 
 async def test_a_stopped_engine_answers_by_the_deadline_and_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watchdog, "PATIENCE_SECONDS", 0.5)
-    monkeypatch.setattr(watchdog, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(supervisor, "PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(supervisor, "LOOK_SECONDS", 0.05)
     async with editor_window() as (one, _):
         pid = one.worker.pid
         suspend(pid)

@@ -11,10 +11,10 @@ from sharing import suspend
 
 from infill_engine.serving.protocol import State
 from infill_engine.types import Answer, InfillRequest, Reason
+from lsp_server.engine_client import supervisor
 from lsp_server.engine_client import supervisor as worker_process
-from lsp_server.engine_client import watchdog
 from lsp_server.engine_client.client import EngineClient
-from lsp_server.engine_client.watchdog import Watchdog
+from lsp_server.engine_client.supervisor import Watchdog
 from lsp_server.settings.schema import EngineChoice
 
 WAIT = 30  # seconds after which a test has failed
@@ -56,7 +56,7 @@ def test_a_lid_that_was_closed(slept_at: int) -> None:
         if second < slept_at + hours + 2:
             dog.missed(second)  # what was under way when it closed
         assert not dog.hangs(second)
-    assert dog.misses < watchdog.MISSES
+    assert dog.misses < supervisor.MISSES
 
 
 STUCK = """
@@ -79,8 +79,8 @@ serve(lambda progress: Stuck())
 
 @contextlib.asynccontextmanager
 async def started(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[EngineClient, list[str]]]:
-    monkeypatch.setattr(watchdog, "PATIENCE_SECONDS", 1.0)
-    monkeypatch.setattr(watchdog, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(supervisor, "PATIENCE_SECONDS", 1.0)
+    monkeypatch.setattr(supervisor, "LOOK_SECONDS", 0.05)
     monkeypatch.setattr(worker_process, "RESTART_SECONDS", 0.0)
     told: list[str] = []
     client = EngineClient(lambda _status: None, told.append, lambda _choice: (sys.executable, "-c", STUCK))
