@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from capabilities import NEOVIM
-from editor import CURSOR, Editor, editor
+from editor import CURSOR, INVOKED, Editor, editor
 from lsprotocol import types
 
 TEXT = "def f(size│, b):\n    s = '🎉'; return size + b\nf(size=1, b=2)\n"
@@ -157,3 +157,19 @@ async def test_an_import_that_a_file_on_the_disk_has(tmp_path: Path) -> None:
                 await asyncio.sleep(0.05)
     (edit,) = answer.proposals[0].edits
     assert (edit.newText, edit.range.start.line) == ("\nfrom pathlib import Path", 0)
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [{"load_ms": 10_000}, {"step_ms": 10_000}, {"crash_after": "value = "}],
+    ids=["is loading", "is busy", "has died"],
+)
+async def test_a_rename_comes_while_the_engine(engine: dict[str, object]) -> None:
+    script = {"rules": [{"before": "", "candidates": ["one"]}], **engine}
+    async with editor(NEOVIM, script, options={"budgetMs": 100}) as made:
+        if "load_ms" not in engine:
+            await made.ready()
+        assert await made.ask(made.open("value = │\n"), kind=INVOKED) == []
+        uri = made.open(TEXT)
+        made.type(uri, "width", delete_left=4)
+        assert [proposal.label for proposal in (await ask(made, uri)).proposals] == ["rename 2 more uses"]
