@@ -36,6 +36,13 @@ class Documented:
         return line.rstrip() + ("</param>" if line.endswith('">') else "") + "\n"
 
 
+def is_typed_above(source: Source, function: Node) -> bool:
+    """Return whether the comment above a function declares its parameters, which no edit of them changes."""
+    pattern = source.syntax.typed_above
+    span = None if pattern is None else _documentation(source, function)
+    return pattern is not None and span is not None and pattern.search(source.text, *span) is not None
+
+
 def documented(source: Source, function: Node) -> list[Documented] | None:
     """Return what documents the parameters of a function, in order; None if it cannot be told where one ends."""
     span = _documentation(source, function) if source.syntax.documents else None

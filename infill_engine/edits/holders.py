@@ -134,6 +134,8 @@ def types_of_first(source: Source, parameter: Node, owned: Owned) -> Types:
 
 def plain_types(text: str) -> Types:
     """Return the names in a type, outermost first; () if it is not a plain one."""
+    if " & " in text:  # an intersection
+        return tuple(name for part in text.split(" & ") for name in plain_types(part))
     found = _TYPE.match(text)
     if found is None or found["outer"] in _UNTYPED:
         return ()

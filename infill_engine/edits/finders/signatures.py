@@ -8,6 +8,7 @@ from tree_sitter import Node
 from infill_engine.edits.arguments import CallSite, Replacement, cut, insert, passed_to
 from infill_engine.edits.calls import Call, calls_of
 from infill_engine.edits.changes import Shift
+from infill_engine.edits.documentation import is_typed_above
 from infill_engine.edits.occurrence import Role
 from infill_engine.edits.parameters import (
     Parameter,
@@ -61,6 +62,8 @@ def changed_signatures(edit: ParsedEdit) -> Iterator[Signature]:
         if function is None or parameter_list_of(syntax, function) != holder or function.id in seen:
             continue
         seen.add(function.id)
+        if is_typed_above(before, function):
+            continue
         now = _same_function(edit, function)
         old = parameters_of(before, function)
         new = None if now is None else parameters_of(after, now)

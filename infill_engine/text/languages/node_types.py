@@ -62,7 +62,8 @@ class Syntax(Table, frozen=True, kw_only=True):
     objects that every file knows without an import. `awaits` is how the result of an asynchronous `{call}` is
     awaited; `async` precedes what `async_at` finds in the text of a function up to its parameters, and the `{type}` of
     its result becomes `promised`. One of `documents` matches a line that documents a parameter: its groups are `lead`,
-    `type`, `sigil`, `name` and `end`, of which only the first and the name must be there.
+    `type`, `sigil`, `name` and `end`, of which only the first and the name must be there. `typed_above` is
+    found in a comment that declares the type of the function below it.
     """
 
     functions: frozenset[Word]
@@ -113,3 +114,4 @@ class Syntax(Table, frozen=True, kw_only=True):
     async_at: Pattern | None = None
     promised: str
     documents: tuple[Pattern, ...] = ()
+    typed_above: Pattern | None = None
