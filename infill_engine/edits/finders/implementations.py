@@ -61,6 +61,8 @@ def _others(source: Source, holder: Node) -> Iterator[Node]:
     """Yield the parameters of the methods that override or implement the one with these parameters."""
     name = _name_of(holder)
     start, end = (0, 0) if name is None else source.span_of(name)
+    if source.text[start:end] in source.syntax.constructors:
+        return  # each class is made with parameters of its own
     names = Names.of(source, source.text[start:end])
     defined = None if names is None else names.at(start)
     if names is None or names.opaque or defined is None or defined.owner is None or defined.role is not Role.DEFINITION:
