@@ -17,6 +17,8 @@ _TYPE = re.compile(
     r"""[\s&*:?"']*(?:(?:mut|const|struct|union|final|ref|'\w+)\b[\s&*]*)*(?P<outer>\w+)\s*"""
     r"""(?P<inner><[\w\s<>&*:'?]*>|\[["'\w]*\])?[\s&*?]*(?:\|\s*(?:None|null|undefined)\s*)*["']?\Z"""
 )
+# a type with some of another one's properties
+_PART = re.compile(r"[\s:]*(?:Omit|Pick|Partial|Readonly|Required)<\s*(\w+)\s*(?:,[^<>]*)?>\s*\Z")
 _UNTYPED = ("var", "auto", "let")
 _OBJECTS = ("object", "argument", "operand", "value", "expression", "table")  # fields of nodes that are passed through
 _MEMBERS = ("name", "property", "attribute", "field")  # fields of members of an object
@@ -136,6 +138,9 @@ def plain_types(text: str) -> Types:
     """Return the names in a type, outermost first; () if it is not a plain one."""
     if " & " in text:  # an intersection
         return tuple(name for part in text.split(" & ") for name in plain_types(part))
+    part = _PART.match(text)
+    if part is not None:
+        return (part[1],)
     found = _TYPE.match(text)
     if found is None or found["outer"] in _UNTYPED:
         return ()
