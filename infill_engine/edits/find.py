@@ -21,7 +21,7 @@ from infill_engine.edits.finders.new_imports import propose_imports
 from infill_engine.edits.finders.new_methods import propose_new_methods
 from infill_engine.edits.finders.openings import propose_openings
 from infill_engine.edits.finders.parameter_docs import propose_parameter_docs
-from infill_engine.edits.finders.renames import propose_renames
+from infill_engine.edits.finders.renames import leaves_uses, propose_renames
 from infill_engine.edits.finders.results import propose_results
 from infill_engine.edits.finders.signatures import propose_calls
 from infill_engine.edits.finders.similar_lines import propose_similar_lines
@@ -125,8 +125,18 @@ def find_consequences(
     shown = [proposal for proposal in kept if proposal.confidence >= show_from][:MOST_PROPOSALS]
     if shown:
         return Consequences(tuple(shown))
-    reason = NoEditReason.LOW_CONFIDENCE if kept else NoEditReason.NO_CONSEQUENCE
-    return Consequences(reason=reason, settled=half_written, half_written=half_written)
+    return Consequences(
+        reason=_why_nothing(parsed, kept, half_written), settled=half_written, half_written=half_written
+    )
+
+
+def _why_nothing(edit: ParsedEdit, kept: Sequence[Proposal], half_written: bool) -> NoEditReason:
+    """Return why nothing is proposed, although there may be proposals that are too uncertain."""
+    if kept:
+        return NoEditReason.LOW_CONFIDENCE
+    if half_written:
+        return NoEditReason.HALF_WRITTEN
+    return NoEditReason.AMBIGUOUS if leaves_uses(edit) else NoEditReason.NO_CONSEQUENCE
 
 
 def _quiet(before: str, after: str, changes: Sequence[Change]) -> NoEditReason | None:

@@ -32,6 +32,8 @@ class NoEditReason(StrEnum):
     # no edit since the document was opened or the last proposal was applied or dismissed
     NOTHING_EDITED = "nothing_edited"
     NO_CONSEQUENCE = "no_consequence"  # everything still fits
+    HALF_WRITTEN = "half_written"  # the edit broke the syntax: its other half is still to come
+    AMBIGUOUS = "ambiguous"  # a name was changed, and its other uses may mean something else
     LOW_CONFIDENCE = "low_confidence"  # all proposals were below the threshold
     UNDO = "undo"  # the text was there before
     BULK = "bulk"  # a paste, a large or a scattered change

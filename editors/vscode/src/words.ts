@@ -38,6 +38,8 @@ const REASONS: Record<string, readonly [words: string, sentence: string]> = {
 const NO_NEXT_EDIT: Record<string, string> = {
     nothing_edited: 'nothing has been edited yet',
     no_consequence: 'everything still fits',
+    half_written: 'the edit is still being written',
+    ambiguous: 'other uses of the name may mean something else',
     low_confidence: 'not sure enough',
     dismissed: 'dismissed, or you have replaced this text yourself',
     undo: 'the last change was undone',

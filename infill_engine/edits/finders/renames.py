@@ -46,6 +46,16 @@ def propose_renames(edit: ParsedEdit) -> list[Proposal]:
     return [_together(rewritten), *found] if len(rewritten) > 1 else found
 
 
+def leaves_uses(edit: ParsedEdit) -> bool:
+    """Return whether a name was changed where it is defined, and its old name still occurs elsewhere."""
+    for renaming in renamings(edit):
+        names = Names.of(edit.before, renaming.old)
+        changed = [] if names is None else [one for one in names.all if one.start in renaming.starts]
+        if names is not None and any(defines(one, edit.before.syntax) for one in changed):
+            return len(names.all) > len(changed)
+    return False
+
+
 def _together(proposals: Sequence[Proposal]) -> Proposal:
     """Return one proposal for the uses of all names in a rewritten declaration."""
     edits = tuple(sorted(edit for proposal in proposals for edit in proposal.edits))

@@ -10,12 +10,20 @@ from infill_engine.edits.types import (
     Consequences,
     EditedText,
     NextEditRequest,
+    NoEditReason,
     PastEdit,
     Proposal,
     ScoredChange,
     applied,
 )
 
+# why nothing is proposed where something might follow but is not certain
+NOT_CERTAIN = (
+    NoEditReason.NO_CONSEQUENCE,
+    NoEditReason.LOW_CONFIDENCE,
+    NoEditReason.HALF_WRITTEN,
+    NoEditReason.AMBIGUOUS,
+)
 EDIT = re.compile(r"\[\[(.*?) -> (.*?)\]\]", re.DOTALL)
 
 

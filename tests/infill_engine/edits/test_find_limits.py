@@ -37,6 +37,26 @@ def test_large_and_empty_changes(marked: str, reason: NoEditReason) -> None:
     assert find_consequences(edited(marked)).reason is reason
 
 
+# what was changed, in which language, and why nothing follows
+UNFOLLOWED = [
+    ("def f(a, b):\n    [[x -> y]] = a\n    y = b\n    return x + y\n", "python", NoEditReason.AMBIGUOUS),
+    ("function f(a, b) {\n  let [[x -> b]] = a;\n  return x + b;\n}\n", "javascript", NoEditReason.AMBIGUOUS),
+    ("func f(a int) int {\n\t[[x -> a]] := 1\n\treturn x + a\n}\n", "go", NoEditReason.AMBIGUOUS),
+    ("fn f(a: i32) -> i32 {\n    let [[x -> a]] = 1;\n    x + a\n}\n", "rust", NoEditReason.AMBIGUOUS),
+    ("def f(a):\n    x = g([[a -> (a]])\n    return x\n", "python", NoEditReason.HALF_WRITTEN),
+    ("int f(int a) {\n    return g([[a -> (a]]);\n}\n", "c", NoEditReason.HALF_WRITTEN),
+    ("def f(a)\n  g([[a -> (a]])\nend\n", "ruby", NoEditReason.HALF_WRITTEN),
+    ("local x = f([[1 -> (1]])\n", "lua", NoEditReason.HALF_WRITTEN),
+    ("def f(a):\n    [[x -> y]] = a\n    return a\n", "python", NoEditReason.NO_CONSEQUENCE),
+]
+
+
+@pytest.mark.parametrize(("marked", "language", "reason"), UNFOLLOWED)
+def test_the_reason_says_whether_something_was_left(marked: str, language: str, reason: NoEditReason) -> None:
+    found = find_consequences(edited(marked, language))
+    assert (found.proposals, found.reason) == ((), reason)
+
+
 def test_a_language_without_a_query() -> None:
     assert find_consequences(edited("[[a -> b]] = 1", "plaintext")).reason is NoEditReason.UNSUPPORTED
 

@@ -10,9 +10,9 @@ from infill_engine.edits.by_model import past_edits
 from infill_engine.edits.find import find_consequences
 from infill_engine.edits.scopes import Names
 from infill_engine.edits.source import Source
-from infill_engine.edits.types import NoEditReason, Proposal, applied
+from infill_engine.edits.types import Proposal, applied
 from infill_engine.text import syntax
-from tests.infill_engine.edits.marked_edits import proposed
+from tests.infill_engine.edits.marked_edits import NOT_CERTAIN, proposed
 from tests.infill_engine.edits.test_find import edited
 
 FOLDER = Path(__file__).parent / "cases"
@@ -87,7 +87,7 @@ def test_what_is_not_certain_is_followed_by_silence(language: str, case: dict[st
     assert is_right(edit.before, language)
     found = find_consequences(edit)
     assert found.proposals == ()
-    assert found.reason in (NoEditReason.NO_CONSEQUENCE, NoEditReason.LOW_CONFIDENCE)
+    assert found.reason in NOT_CERTAIN
 
 
 def is_right(text: str, language: str) -> bool:
