@@ -13,6 +13,7 @@ summary beside it. The same command goes on where a stopped run ended.
 import argparse
 import json
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -40,6 +41,7 @@ from infill_engine.sampling.trunk.tree_sampler import TreeSampler
 from infill_engine.settings import EngineSettings
 
 BUDGETS_MS = (100, 150, 250, 400, 600, 1000)
+SETTLE_SECONDS = 0.5  # until llama-server has stopped writing, which would slow down whoever is asked next
 LLAMA, LEFT_TO_RIGHT = "llama.cpp", "left to right"
 SYSTEMS = ("copy", LEFT_TO_RIGHT, PRODUCT)
 
@@ -83,7 +85,9 @@ class Llama:
             above, prefix=request.prefix, one_line=one_line, max_tokens=MAX_TOKENS if one_line else MAX_TOKENS_OF_LINES
         )
         found = server.ask([asked], Deadline.after_ms(self.budget_ms), 0.0)
-        return reply(question, [(text.text, 0.0) for text in found.texts], started)
+        replied = reply(question, [(text.text, 0.0) for text in found.texts], started)
+        time.sleep(SETTLE_SECONDS)
+        return replied
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

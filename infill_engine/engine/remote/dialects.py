@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from infill_engine.engine.remote.address import Address, Api
 from infill_engine.models.published.fim_tokens import PREFIX, SUFFIX, FimTokens
+from infill_engine.text.lines import last_line
 
 UNFINISHED: tuple[object, ...] = (None, "", "null")  # finish reasons that servers send before they have finished
 # How to request log-probabilities of tokens: the form of vLLM and OpenAI, the form of mlx-lm, and not at all.
@@ -101,17 +102,21 @@ class OpenAI:
 
 
 class Llama:
-    """llama.cpp's `POST /infill`."""
+    """llama.cpp's `POST /infill`. The line so far is its `prompt`, which comes last.
+
+    So the server keeps what it has computed of both sides while the line is typed.
+    """
 
     def __init__(self, address: Address) -> None:
         self.path = f"{address.path}/infill"
         self._model = address.model
 
     def body(self, request: FimRequest) -> dict[str, object]:
+        line = last_line(request.prefix)
         asked: dict[str, object] = {
-            "input_prefix": request.prefix,
+            "input_prefix": request.prefix.removesuffix(line),
             "input_suffix": request.suffix,
-            "prompt": "",
+            "prompt": line,
             "n_predict": request.max_tokens,
             "temperature": request.temperature,
             "seed": request.seed,

@@ -44,7 +44,7 @@ def test_llama_is_read_beforehand_and_asked_for_one_line() -> None:
     assert path == "/infill"
     assert found.texts == ("width",)
     assert (warm["input_prefix"], warm["n_predict"]) == ("class Box:\n    width = 1\n", 1)
-    assert asked["input_prefix"].endswith("height = ")
+    assert (asked["input_prefix"], asked["prompt"]) == (warm["input_prefix"], "    height = ")
     assert (asked["stop"], asked["temperature"]) == (["\n"], 0.0)
 
 
