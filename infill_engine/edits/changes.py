@@ -27,6 +27,15 @@ def make(text: str, changes: Iterable[Change], start: int = 0, end: int | None =
     return "".join(parts) + text[at:end]
 
 
+def inserted(changes: Iterable[Change]) -> Iterator[tuple[Change, int, int]]:
+    """Yield the changes, each with the span of its new text in the text after them."""
+    growth = 0
+    for change in changes:
+        start = change.start + growth
+        yield change, start, start + len(change.new)
+        growth += change.growth
+
+
 def compose(changes: Sequence[Change], start: int, end: int, new: str) -> tuple[Change, ...]:
     """Return the changes followed by one more, whose `start` and `end` refer to the text after the changes.
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from infill_engine.edits.changes import Shift, trimmed
+from infill_engine.edits.changes import Shift, inserted, trimmed
 from infill_engine.edits.finders.alike import propose_alike
 from infill_engine.edits.finders.awaits import propose_awaits
 from infill_engine.edits.finders.fields import propose_fields
@@ -249,12 +249,11 @@ def _in_comments(source: Source, changes: Sequence[Change]) -> bool:
 
 
 def _in_comments_after(source: Source, changes: Sequence[Change]) -> bool:
-    growth, found = 0, []
-    for change in changes:
+    for change, start, _ in inserted(changes):
         lead = len(change.new) - len(change.new.lstrip()) if change.new.strip() else 0
-        found.append((change.start + growth + lead, change.start + growth + len(change.new.rstrip())))
-        growth += change.growth
-    return all(_is_comment(source, start, end) for start, end in found)
+        if not _is_comment(source, start + lead, start + len(change.new.rstrip())):
+            return False
+    return True
 
 
 def _is_comment(source: Source, start: int, end: int) -> bool:

@@ -9,7 +9,7 @@ from infill_engine.edits.lookup import MEMBERS, Lookup
 from infill_engine.edits.names import sight
 from infill_engine.edits.occurrence import Occurrence, Owner, Role, Scope, Sighting
 from infill_engine.edits.shapes import types_at
-from infill_engine.edits.source import Source
+from infill_engine.edits.source import Source, with_decorators
 from infill_engine.text.languages.registry import language
 
 _OWN_CLASS = ("super()", "super", "base", "parent")
@@ -140,9 +140,7 @@ class Names:
         if owner is None or pattern is None:
             return False
         node = self.scopes[owner.scope].node
-        above = node.parent
-        body = node.child_by_field_name("body")
-        start = node if above is None or above.type != "decorated_definition" else above
+        start, body = with_decorators(node), node.child_by_field_name("body")
         end = node.end_byte if body is None else body.start_byte
         return (
             pattern.search(self.source.text, self.source.to_char(start.start_byte), self.source.to_char(end))

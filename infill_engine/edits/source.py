@@ -153,6 +153,12 @@ def ancestors(node: Node) -> Iterator[Node]:
         above = above.parent
 
 
+def with_decorators(node: Node) -> Node:
+    """Return a definition together with its decorators."""
+    above = node.parent
+    return node if above is None or above.type != "decorated_definition" else above
+
+
 def enclosing(node: Node, types: Collection[str]) -> Node | None:
     """Return the innermost node around a node that is of one of these types."""
     return next((above for above in ancestors(node) if above.type in types), None)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from tree_sitter import Node
 
 from infill_engine.edits.calls import calls_of, name_of
+from infill_engine.edits.changes import inserted
 from infill_engine.edits.finders.fields import is_constructor
 from infill_engine.edits.parameters import decorators_of, parameter_list_of
 from infill_engine.edits.parsed import ParsedEdit
@@ -34,11 +35,9 @@ _TAKES_CALLS = re.compile(
 def propose_awaits(edit: ParsedEdit) -> list[Proposal]:
     """Return a proposal for each function that the changes make asynchronous."""
     found: list[Proposal] = []
-    source, growth = edit.after, 0
-    for change in edit.changes if edit.syntax.awaits else ():
-        start = change.start + growth
-        growth += change.growth
-        word = _ASYNC.search(source.text, start, start + len(change.new))
+    source = edit.after
+    for change, start, end in inserted(edit.changes) if edit.syntax.awaits else ():
+        word = _ASYNC.search(source.text, start, end)
         function = None if word is None else _function_at(source, word.start())
         if function is not None and not _ASYNC.search(edit.before.text, change.start, change.end):
             found += _proposal(source, function)

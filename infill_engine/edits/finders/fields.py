@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from infill_engine.edits.changes import Shift
+from infill_engine.edits.changes import Shift, inserted
 from infill_engine.edits.finders.signatures import changed_signatures
 from infill_engine.edits.occurrence import Role
 from infill_engine.edits.parameters import parameter_list_of, parameters_of
@@ -66,11 +66,8 @@ def _kept_parameters(edit: ParsedEdit) -> Iterator[Proposal]:
 
 
 def _passed_fields(edit: ParsedEdit) -> Iterator[Proposal]:
-    after, syntax, growth = edit.after, edit.syntax, 0
-    for change in edit.changes:
-        start = change.start + growth
-        end = start + len(change.new)
-        growth += change.growth
+    after, syntax = edit.after, edit.syntax
+    for change, start, end in inserted(edit.changes):
         node = after.node_at(end - len(change.new.lstrip()), start + len(change.new.rstrip()))
         function = node if node.type in syntax.functions else enclosing(node, tuple(syntax.functions))
         parameters = None if function is None else parameters_of(after, function)

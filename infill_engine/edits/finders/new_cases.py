@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from tree_sitter import Node
 
+from infill_engine.edits.changes import inserted
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.source import Source, ancestors
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
@@ -24,13 +25,10 @@ MOST_CHARS = 600  # of a case
 def propose_new_cases(edit: ParsedEdit) -> list[Proposal]:
     """Return a proposal for each variant that the changes add."""
     found: list[Proposal] = []
-    growth = 0
-    for change in edit.changes:
-        start = change.start + growth
-        growth += change.growth
-        at = start + len(change.new) - len(change.new.lstrip(" \t\r\n,|"))
+    for change, start, end in inserted(edit.changes):
+        at = end - len(change.new.lstrip(" \t\r\n,|"))
         listed, variants = _variants(edit.after, at) if change.new.strip(" \t\r\n,|") else (None, [])
-        fresh = [one for one in variants if start <= edit.after.to_char(one.start_byte) < start + len(change.new)]
+        fresh = [one for one in variants if start <= edit.after.to_char(one.start_byte) < end]
         if listed is not None and len(fresh) == 1 and len(variants) > LEAST_OTHERS:
             found += _cases(edit.after, fresh[0], variants)
     return found

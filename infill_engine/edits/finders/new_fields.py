@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from infill_engine.edits.calls import Call
-from infill_engine.edits.changes import Shift
+from infill_engine.edits.changes import Shift, inserted
 from infill_engine.edits.finders.fields import beside, is_constructor, line_for, settings_of
 from infill_engine.edits.finders.signatures import ADDED_KNOWN, ADDED_UNKNOWN, MOST_CALLS, ValuesInSight
 from infill_engine.edits.lookup import MEMBERS
@@ -28,12 +28,10 @@ UNCHANGED = Shift(())
 def propose_new_fields(edit: ParsedEdit) -> list[Proposal]:
     """Return the proposals for each field that the changes declare."""
     found: list[Proposal] = []
-    source, growth = edit.after, 0
-    for change in edit.changes:
-        start = change.start + growth
-        growth += change.growth
+    source = edit.after
+    for change, start, end in inserted(edit.changes):
         if change.new.strip() and change.new.strip() != edit.before.text[change.start : change.end].strip():
-            for one in defined_in(source, start, start + len(change.new)):
+            for one in defined_in(source, start, end):
                 declaration = _declaration(source, one)
                 if declaration is not None and edit.back(one.start, one.start + len(one.name)) is None:
                     found += _in_constructor(source, one.name, declaration)

@@ -8,7 +8,7 @@ Only if all files agree where the name comes from.
 import re
 from collections.abc import Iterator
 
-from infill_engine.edits.changes import word_at
+from infill_engine.edits.changes import inserted, word_at
 from infill_engine.edits.imports import Import, addition, imports_of
 from infill_engine.edits.occurrence import Role
 from infill_engine.edits.parsed import ParsedEdit
@@ -37,12 +37,10 @@ def propose_imports(edit: ParsedEdit) -> list[Proposal]:
 
 def _added(edit: ParsedEdit) -> Iterator[str]:
     """Yield the words that the changes add to the text."""
-    growth, text = 0, edit.after.text
-    for change in edit.changes:
-        start = change.start + growth
-        growth += change.growth
-        start, end = word_at(text, start, start + len(change.new), edit.after.language)
-        yield from _WORD.findall(text[start:end])
+    text = edit.after.text
+    for _, start, end in inserted(edit.changes):
+        first, last = word_at(text, start, end, edit.after.language)
+        yield from _WORD.findall(text[first:last])
 
 
 def _is_undefined(edit: ParsedEdit, word: str) -> bool:

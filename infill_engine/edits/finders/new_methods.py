@@ -15,11 +15,12 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
+from infill_engine.edits.changes import inserted
 from infill_engine.edits.finders.implementations import class_of
 from infill_engine.edits.occurrence import Occurrence, Role
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.scopes import Names
-from infill_engine.edits.source import Source, ancestors
+from infill_engine.edits.source import Source, ancestors, with_decorators
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
 from infill_engine.text import lines
 from infill_engine.text.languages.node_types import Stubs
@@ -31,36 +32,33 @@ MOST_METHODS = 30  # of an interface
 
 def propose_new_methods(edit: ParsedEdit) -> list[Proposal]:
     """Return a proposal for each method without a body that the changes add."""
-    stubs, growth = edit.syntax.stubs, 0
+    stubs = edit.syntax.stubs
     found: list[Proposal] = []
-    for change in edit.changes if stubs is not None else ():
-        start = change.start + growth
-        growth += change.growth
-        at = start + len(change.new) - len(change.new.lstrip())
+    for change, start, end in inserted(edit.changes) if stubs is not None else ():
+        at = end - len(change.new.lstrip())
         node = edit.after.node_at(at, at + 1)
         around = [_inside(one) for one in (node, *ancestors(node))]
         method = next((one for one in around if stubs and _is_abstract(edit.after, one, stubs)), None)
         if stubs is None or method is None or method.has_error or not change.new.strip():
             continue
         first, last = edit.after.span_of(method.child_by_field_name("parameters") or method)
-        if start <= first and last <= start + len(change.new):
+        if start <= first and last <= end:
             found += _proposals(edit.after, method, stubs)
     return found
 
 
 def _is_abstract(source: Source, node: Node, stubs: Stubs) -> bool:
-    above = node.parent
-    if node.type not in stubs.methods or above is None:
+    if node.type not in stubs.methods or node.parent is None:
         return False
     if stubs.marked is None:
         return node.child_by_field_name("body") is None
-    return stubs.marked.search(source.text_of(above if above.type == "decorated_definition" else node)) is not None
+    return stubs.marked.search(source.text_of(with_decorators(node))) is not None
 
 
 def _proposals(source: Source, method: Node, stubs: Stubs) -> Iterator[Proposal]:
     name = _name(source, method)
-    own = method if method.parent is None or method.parent.type != "decorated_definition" else method.parent
-    listed = [] if own.parent is None else [_inside(one) for one in own.parent.children]
+    holder = with_decorators(method).parent
+    listed = [] if holder is None else [_inside(one) for one in holder.children]
     siblings = [one for one in listed if _is_abstract(source, one, stubs)]
     if not 1 < len(siblings) <= MOST_METHODS:
         return

@@ -48,12 +48,9 @@ def propose_renames(edit: ParsedEdit) -> list[Proposal]:
 
 def leaves_uses(edit: ParsedEdit) -> bool:
     """Return whether a name was changed where it is defined, and its old name still occurs elsewhere."""
-    for renaming in renamings(edit):
-        names = Names.of(edit.before, renaming.old)
-        changed = [] if names is None else [one for one in names.all if one.start in renaming.starts]
-        if names is not None and any(defines(one, edit.before.syntax) for one in changed):
-            return len(names.all) > len(changed)
-    return False
+    defined = next((one for one in renamings(edit) if one.is_defined(edit.before)), None)
+    names = None if defined is None else Names.of(edit.before, defined.old)
+    return defined is not None and names is not None and any(one.start not in defined.starts for one in names.all)
 
 
 def _together(proposals: Sequence[Proposal]) -> Proposal:

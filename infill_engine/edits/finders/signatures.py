@@ -7,7 +7,7 @@ from tree_sitter import Node
 
 from infill_engine.edits.arguments import CallSite, Replacement, cut, insert, passed_to
 from infill_engine.edits.calls import Call, calls_of
-from infill_engine.edits.changes import Shift
+from infill_engine.edits.changes import Shift, inserted
 from infill_engine.edits.documentation import is_typed_above
 from infill_engine.edits.occurrence import Role
 from infill_engine.edits.parameters import (
@@ -74,10 +74,9 @@ def changed_signatures(edit: ParsedEdit) -> Iterator[Signature]:
 
 def _changed_fields(edit: ParsedEdit) -> Iterator[Signature]:
     """Yield the data classes whose fields the changes touch. A field is a parameter of the constructor."""
-    growth, seen = 0, set()
-    for change in edit.changes:
-        at = change.start + growth + len(change.new) - len(change.new.lstrip())
-        growth += change.growth
+    seen = set()
+    for change, _, end in inserted(edit.changes):
+        at = end - len(change.new.lstrip())
         now = enclosing(edit.after.node_at(at, at), ("class_definition",))
         name = None if now is None else now.child_by_field_name("name")
         place = None if name is None else edit.back(*edit.after.span_of(name))
