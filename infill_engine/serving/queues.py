@@ -95,7 +95,8 @@ class Task:
                 return None
 
     def gives_way_to(self, newer: "Task") -> bool:
-        """Return whether this ends for a newer infill. Other documents' infills and indexing do not."""
+        """Return whether this ends for a newer request. Other documents' infills, what is in the background, and
+        indexing do not, and an urgent search does not end for next edits."""
         match self.message:
             case Infill():
                 return not newer.in_background and self.document == newer.document
@@ -143,7 +144,7 @@ class Queues:
         return IDLE_SECONDS if self.searching is not None else None
 
     def _next(self) -> Task | None:
-        for tasks in (self.waiting.values(), self._background(), self.prefetching.values()):
+        for tasks in (self.waiting.values(), self._before_next_edits(), self.background, self.prefetching.values()):
             if tasks:
                 task = min(tasks, key=lambda task: self.shares.used(task.client))
                 self.remove(task)
@@ -155,13 +156,11 @@ class Queues:
                 return search
         return self.indexing.pop(next(iter(self.indexing))) if self.indexing else None
 
-    def _background(self) -> list[Task]:
-        """Return the requests with lower priority, or the search that goes before them."""
-        search, only_next_edits = self.searching, all(isinstance(task.message, NextEdit) for task in self.background)
-        if search is None or not (self.background and only_next_edits):
-            return self.background
-        assert isinstance(search.message, ContinueSearch)
-        return [search] if search.message.urgent else self.background
+    def _before_next_edits(self) -> list[Task]:
+        """Return the search that next edits wait for, if they are all that waits in the background."""
+        search = self.searching
+        waited_for = search is not None and not any(search.gives_way_to(task) for task in self.background)
+        return [search] if search is not None and self.background and waited_for else []
 
     def prefetch(self, task: Task) -> None:
         """Queue a context. It replaces an older one of its document, and a search at its older text ends."""
