@@ -14,12 +14,13 @@ from pathlib import Path
 
 import torch
 
+from infill_engine.models.runtime.precision import fastest_dtype
 from infill_engine.models.trunk.prompt import TrunkVocabulary
 from infill_engine.models.trunk.sources import ShardsSource
 from train.denoiser.frozen import load_frozen
 from train.denoiser.setup import folders_of
 from train.low_rank.adapter import write_adapter
-from train.low_rank.int8_products import fastest_products
+from train.low_rank.int8_products import fastest_products, int8_works
 from train.low_rank.network import products_of
 from train.low_rank.products import PlainProduct
 from train.low_rank.training import Settings, Training
@@ -28,6 +29,7 @@ from train.next_edits.task import NextEdits
 
 RANK = 16
 RATE = 2e-4
+ROWS = 1024  # about as many as an example has
 
 
 def main() -> None:
@@ -38,7 +40,9 @@ def main() -> None:
     torch.set_num_threads(1)
     options.run.mkdir(parents=True, exist_ok=True)
     folder, trained = folders_of(None)
-    trunk = load_frozen(folder, trained, options.device, smoothed=True)
+    rounded = options.device == "cpu" and int8_works()
+    dtype = torch.bfloat16 if rounded else fastest_dtype(options.device, ROWS)
+    trunk = load_frozen(folder, trained, options.device, dtype, smoothed=True)
     plain = options.exact or options.export is not None or options.device != "cpu"
     products = products_of(trunk, PlainProduct if plain else fastest_products())
     learner = Learner(trunk, products, TrunkVocabulary(folder / "tokenizer.json"))
