@@ -24,7 +24,7 @@ from infill_engine.edits.types import NextEditRequest, NextEdits, ScoredChange  
 from infill_engine.types import Answer, InfillRequest, Reason  # noqa: E402
 from tests.toy_engine import ToyEngine  # noqa: E402
 
-SECONDS = 1.0
+SECONDS = 0.6
 OLD = "    name = str(path)\n    return os.lstat(name).st_mode\n"
 NEW = "    try:\n        return check(path).st_mode\n    except OSError:\n        return 0\n"
 NAMED = "    log(path)\n"  # nothing that stays needs it

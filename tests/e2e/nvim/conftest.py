@@ -29,7 +29,7 @@ def start(neovim: str, tmp_path: Path) -> Start:
 
 
 @pytest.fixture(scope="session")
-def _shared(neovim: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
+def running(neovim: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
     with editor(tmp_path_factory.mktemp("nvim"), {"settings": {"budgetMs": 5000}}, SCRIPT) as started:
         started.open("│", "first.py")
         started.ready()
@@ -37,9 +37,12 @@ def _shared(neovim: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[E
 
 
 @pytest.fixture
-def nvim(_shared: Editor) -> Iterator[Editor]:
-    """An editor whose engine says what SCRIPT says, without open files. It must not have met an error afterwards."""
-    _shared.fresh()
-    yield _shared
-    errors = [line for line in _shared.messages if _ERROR.match(line)]
+def nvim(running: Editor) -> Iterator[Editor]:
+    """An editor without open files, whose engine says what SCRIPT says. It must not have met an error afterwards.
+
+    A module may have another `running`.
+    """
+    running.fresh()
+    yield running
+    errors = [line for line in running.messages if _ERROR.match(line)]
     assert not errors, errors

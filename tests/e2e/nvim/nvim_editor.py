@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from editor_setup import set_up
 
 # What the engine of most tests says. It stands here, because several folders have a module `conftest`.
@@ -97,6 +98,14 @@ class Editor:
         self.nvim.current.window.cursor = (len(left), column)
         self.type("A" if left[-1] == line else "i")
         self.until(lambda: self.mode == "i")
+
+    def rest_at(self, marked: str, name: str = "example.py") -> None:
+        """Open a file that holds the text, and leave insert mode with the cursor at its place."""
+        self.open(marked, name)
+        self.type("<Esc>")
+        self.until(lambda: self.mode == "n")
+        left = marked.split(CURSOR)[0].split("\n")
+        self.nvim.current.window.cursor = (len(left), len(left[-1].encode()))
 
     def attached(self) -> None:
         self.until(lambda: self.lua(_ATTACHED))
@@ -210,6 +219,19 @@ def editor(
         with contextlib.suppress(OSError, EOFError):
             nvim.command("qall!")
         nvim.close()
+
+
+def shared(options: dict[str, Any], script: dict[str, Any] | None = None) -> Any:
+    """A fixture: one editor for all tests of a module, with its engine ready. As `running` it is what `nvim` gives."""
+
+    @pytest.fixture(scope="module")
+    def started_once(neovim: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
+        with editor(tmp_path_factory.mktemp("nvim"), options, script) as started:
+            started.open(CURSOR, "first.py")
+            started.ready()
+            yield started
+
+    return started_once
 
 
 @contextlib.contextmanager

@@ -1,9 +1,6 @@
 """Alternatives to code in a real Neovim, through its own code action menu."""
 
-from collections.abc import Iterator
-
-import pytest
-from nvim_editor import Editor, Start
+from nvim_editor import Editor, shared
 
 SCRIPT = {
     "rules": [
@@ -26,19 +23,7 @@ vim.lsp.buf.code_action()
 """
 
 
-@pytest.fixture
-def nvim(start: Start) -> Iterator[Editor]:
-    with start({"settings": {"explicitBudgetMs": 20_000}}, SCRIPT) as started:
-        yield started
-
-
-def open_at(nvim: Editor, marked: str) -> None:
-    nvim.open(marked)
-    nvim.ready()
-    nvim.type("<Esc>")
-    nvim.until(lambda: nvim.mode == "n")
-    left = marked.split("│")[0].split("\n")
-    nvim.nvim.current.window.cursor = (len(left), len(left[-1].encode()))
+running = shared({"settings": {"explicitBudgetMs": 20_000}}, SCRIPT)
 
 
 def shown(nvim: Editor) -> list[str]:
@@ -46,7 +31,7 @@ def shown(nvim: Editor) -> list[str]:
 
 
 def test_the_third_alternative_to_a_condition_is_taken_and_undone_at_once(nvim: Editor) -> None:
-    open_at(nvim, FITS.replace("if size >=", "if size │>="))
+    nvim.rest_at(FITS.replace("if size >=", "if size │>="))
     before = nvim.text
     nvim.lua(CHOOSE, 3)
     nvim.until(lambda: nvim.text != before)
@@ -61,7 +46,7 @@ def test_the_third_alternative_to_a_condition_is_taken_and_undone_at_once(nvim: 
 
 
 def test_a_broken_line_is_fixed(nvim: Editor) -> None:
-    open_at(nvim, FITS.replace("if size >= limit:", "if size │>= limit"))
+    nvim.rest_at(FITS.replace("if size >= limit:", "if size │>= limit"))
     nvim.lua(CHOOSE, 1)
     nvim.until(lambda: "if size >= limit:" in nvim.text)
     assert shown(nvim)[0].startswith("Fix line: if size >= limit:")

@@ -1,7 +1,7 @@
 """Ghost text as it is seen, cycled through, accepted, typed through, dismissed and undone."""
 
 import pytest
-from nvim_editor import SCRIPT, Editor, Start
+from nvim_editor import SCRIPT, Editor, shared
 
 
 @pytest.mark.parametrize(
@@ -249,24 +249,27 @@ def test_repeated_accepting_is_one_undo_step_each(nvim: Editor) -> None:
         nvim.type("u")
 
 
+without_keys = shared({"keys": False, "settings": {"budgetMs": 5000}}, SCRIPT)
+
+
 @pytest.mark.parametrize("typed", ["a", "al", "be", "z"])
-def test_neovims_own_accepting_leaves_nothing_behind(start: Start, typed: str) -> None:
+def test_neovims_own_accepting_leaves_nothing_behind(without_keys: Editor, typed: str) -> None:
     """Mapped as its documentation has it, and pressed before Neovim has noticed what was typed."""
-    with start({"keys": False, "settings": {"budgetMs": 5000}}, SCRIPT) as nvim:
-        nvim.lua("""
-            vim.keymap.set('i', '<Tab>', function()
-              if not vim.lsp.inline_completion.get() then
-                return '⇥'
-              end
-            end, { expr = true })""")
-        nvim.open("x = │")
-        nvim.ready()
-        nvim.until_ghost("alpha(1)")
-        nvim.type(f"{typed}<Tab>")
-        nvim.until_marked("x = alpha(1)│" if typed.startswith("a") else f"x = {typed}⇥│")
-        nvim.type("<Esc>")
-        nvim.command("checkhealth infill")
-        assert "Infill works around this" in nvim.text
+    nvim = without_keys
+    nvim.fresh()
+    nvim.lua("""
+        vim.keymap.set('i', '<Tab>', function()
+          if not vim.lsp.inline_completion.get() then
+            return '⇥'
+          end
+        end, { expr = true })""")
+    nvim.open("x = │")
+    nvim.until_ghost("alpha(1)")
+    nvim.type(f"{typed}<Tab>")
+    nvim.until_marked("x = alpha(1)│" if typed.startswith("a") else f"x = {typed}⇥│")
+    nvim.type("<Esc>")
+    nvim.command("checkhealth infill")
+    assert "Infill works around this" in nvim.text
 
 
 def test_neovims_own_functions_are_right_too(nvim: Editor) -> None:

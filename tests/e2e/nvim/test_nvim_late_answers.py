@@ -2,22 +2,22 @@
 
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from nvim_editor import Editor, Start
+from nvim_editor import Editor, Start, shared
 
 SERVER = str(Path(__file__).parents[1] / "unhurried_server.py")
-LATER = 2.5  # seconds, after which nothing comes any more
+LATER = 1.5  # seconds, after which nothing comes any more
+
+
+running = shared({"cmd": [sys.executable, SERVER]})
 
 
 @pytest.fixture
-def slow(start: Start) -> Iterator[Editor]:
-    with start({"cmd": [sys.executable, SERVER]}) as nvim:
-        nvim.open("│")
-        nvim.ready()
-        yield nvim
+def slow(nvim: Editor) -> Editor:
+    nvim.open("│")
+    return nvim
 
 
 def stays(nvim: Editor, ghost: str | None) -> None:

@@ -3,13 +3,12 @@
 import contextlib
 import json
 import os
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from nvim_editor import LUA, Editor, editor
+from nvim_editor import LUA, Editor, Start, editor, shared
 
 SCRIPT = {
     "rules": [
@@ -23,7 +22,7 @@ SCRIPT = {
 OTHERS = "\nxylophone = 1\nxylem = 2\n"
 SETTLED = 600  # milliseconds without a key, in which Neovim asks and is answered
 
-Start = Callable[..., contextlib.AbstractContextManager[Editor]]
+running = shared({"settings": {"budgetMs": 5000}}, SCRIPT)
 
 
 @pytest.fixture
@@ -70,31 +69,29 @@ def menu_is_open(nvim: Editor) -> bool:
 
 
 @pytest.mark.parametrize("options", ["menu,menuone", "menu,menuone,noselect", "menu,menuone,noinsert"])
-def test_neovims_menu(start: Any, options: str) -> None:
-    with start({"settings": {"budgetMs": 5000}}, SCRIPT) as nvim:
-        nvim.command(f"set completeopt={options}")
-        nvim.open("x = │" + OTHERS)
-        nvim.ready()
-        nvim.until_ghost("alpha(1)")
-        nvim.type("xy")
-        nvim.until_ghost("z(1)")
-        nvim.type("<C-x><C-n>")
-        nvim.until(lambda: menu_is_open(nvim))
-        if options.endswith("noselect"):  # nothing is selected yet
-            settle(nvim)
-            assert nvim.ghost() == "z(1)"
-            nvim.type("<C-n>")
-        if options.endswith("noinsert"):  # an item is selected that is not in the text
-            gives_way(nvim)
-            assert nvim.status() == "infill silent: the menu has another item"
-            nvim.type("<C-e>z")
-            nvim.until_ghost("(1)")
-            return
-        nvim.until(lambda: nvim.ghost() == "(tune)")
+def test_neovims_menu(nvim: Editor, options: str) -> None:
+    nvim.command(f"set completeopt={options}")
+    nvim.open("x = │" + OTHERS)
+    nvim.until_ghost("alpha(1)")
+    nvim.type("xy")
+    nvim.until_ghost("z(1)")
+    nvim.type("<C-x><C-n>")
+    nvim.until(lambda: menu_is_open(nvim))
+    if options.endswith("noselect"):  # nothing is selected yet
+        settle(nvim)
+        assert nvim.ghost() == "z(1)"
         nvim.type("<C-n>")
-        nvim.until_ghost("[0]")
-        nvim.type("<Tab>")
-        nvim.until(lambda: nvim.marked.startswith("x = xylem[0]│"))
+    if options.endswith("noinsert"):  # an item is selected that is not in the text
+        gives_way(nvim)
+        assert nvim.status() == "infill silent: the menu has another item"
+        nvim.type("<C-e>z")
+        nvim.until_ghost("(1)")
+        return
+    nvim.until(lambda: nvim.ghost() == "(tune)")
+    nvim.type("<C-n>")
+    nvim.until_ghost("[0]")
+    nvim.type("<Tab>")
+    nvim.until(lambda: nvim.marked.startswith("x = xylem[0]│"))
 
 
 # A menu of blink.cmp. By default, its first item is selected as soon as it opens.
@@ -189,52 +186,18 @@ def test_cmp_on_tab(beside: Start) -> None:
 # Snippets.
 
 
-def test_a_snippet_in_progress_is_left_alone(start: Any) -> None:
-    with start({"settings": {"budgetMs": 5000}}, SCRIPT) as nvim:
-        nvim.open("│")
-        nvim.ready()
-        nvim.lua("vim.snippet.expand('f(${1:a}, ${2:b})$0')")
-        nvim.until(lambda: nvim.mode == "s")
-        nvim.type("x = ")
-        nvim.until_marked("f(x = │, b)")
-        settle(nvim)
-        assert nvim.ghost() is None
-        assert nvim.status() == "infill silent: a snippet is active"
-        nvim.type("<Tab>")
-        nvim.until(lambda: nvim.mode == "s")
-        nvim.type("y<Tab>")
-        nvim.until_marked("f(x = , y)│")
-        nvim.type("; x = ")
-        nvim.until_ghost("alpha(1)")
-
-
-# Typing along. What is drawn is noted at every redraw.
-
-_WATCH = """
-_G.drawn = {}
-vim.api.nvim_set_decoration_provider(vim.api.nvim_create_namespace('watch'), {
-  on_win = function(_, _, bufnr)
-    local shown = require('infill.ghost').shown(bufnr) or ''
-    table.insert(_G.drawn, { vim.api.nvim_buf_get_lines(bufnr, 0, 1, false)[1], shown })
-  end,
-})
-"""
-
-
-def test_nothing_flickers_while_typing_along(start: Any) -> None:
-    with start({"settings": {"budgetMs": 5000}}, SCRIPT) as nvim:
-        nvim.nvim.ui_attach(80, 24, rgb=True)
-        nvim.open("x = │")
-        nvim.ready()
-        nvim.until_ghost("alpha(1)")
-        nvim.lua(_WATCH)
-        for key in "alpha(":
-            nvim.type(key)
-            time.sleep(0.07)  # nothing is asked of Neovim meanwhile: it would redraw early
-        settle(nvim)
-        nvim.type("1")
-        nvim.until_ghost(")")
-        drawn = [tuple(pair) for pair in nvim.lua("return _G.drawn")]
-        wrong = [(line, ghost) for line, ghost in drawn if line + ghost != "x = alpha(1)"]
-        assert not wrong, drawn
-        assert len(set(drawn)) >= 7, drawn
+def test_a_snippet_in_progress_is_left_alone(nvim: Editor) -> None:
+    nvim.open("│")
+    nvim.lua("vim.snippet.expand('f(${1:a}, ${2:b})$0')")
+    nvim.until(lambda: nvim.mode == "s")
+    nvim.type("x = ")
+    nvim.until_marked("f(x = │, b)")
+    settle(nvim)
+    assert nvim.ghost() is None
+    assert nvim.status() == "infill silent: a snippet is active"
+    nvim.type("<Tab>")
+    nvim.until(lambda: nvim.mode == "s")
+    nvim.type("y<Tab>")
+    nvim.until_marked("f(x = , y)│")
+    nvim.type("; x = ")
+    nvim.until_ghost("alpha(1)")

@@ -46,16 +46,8 @@ def replace_word(nvim: Editor, new: str) -> None:
     nvim.until(lambda: nvim.mode == "n")
 
 
-def open_at(nvim: Editor, marked: str, name: str = "example.py") -> None:
-    nvim.open(marked, name)
-    nvim.type("<Esc>")
-    nvim.until(lambda: nvim.mode == "n")
-    left = marked.split("│")[0].split("\n")
-    nvim.nvim.current.window.cursor = (len(left), len(left[-1].encode()))
-
-
 def test_a_name_typed_anew_is_followed_and_undone_at_once(nvim: Editor, marks: Marks) -> None:
-    open_at(nvim, RENAME)
+    nvim.rest_at(RENAME)
     replace_word(nvim, "width")
     nvim.until(lambda: len(marks()) == 2)
     assert texts(marks) == ["  -> width  rename 2 more uses", "  -> width"]
@@ -73,11 +65,11 @@ def test_a_name_typed_anew_is_followed_and_undone_at_once(nvim: Editor, marks: M
 
 
 def test_what_was_replaced_in_one_file_is_offered_in_the_next(nvim: Editor, marks: Marks) -> None:
-    open_at(nvim, "first = │requests.get(path)\nsecond = requests.get(place)\n", "one.py")
+    nvim.rest_at("first = │requests.get(path)\nsecond = requests.get(place)\n", "one.py")
     for _ in range(2):
         replace_word(nvim, "client")
         nvim.type("j02w")
-    open_at(nvim, "import client\n\n│third = requests.get(url)\n", "two.py")
+    nvim.rest_at("import client\n\n│third = requests.get(url)\n", "two.py")
     nvim.until(lambda: any("change 1 similar place" in text for text in texts(marks)))
     nvim.type(KEY)
     nvim.until(lambda: nvim.text == "import client\n\nthird = client.get(url)")
@@ -86,7 +78,7 @@ def test_what_was_replaced_in_one_file_is_offered_in_the_next(nvim: Editor, mark
 
 
 def test_an_imported_name_replaced_twice_is_replaced_and_not_renamed(nvim: Editor, marks: Marks) -> None:
-    open_at(nvim, "from json import loads\n\nfirst = │loads(a)\nsecond = loads(b)\nthird = loads(c)\n")
+    nvim.rest_at("from json import loads\n\nfirst = │loads(a)\nsecond = loads(b)\nthird = loads(c)\n")
     replace_word(nvim, "parse")
     nvim.type("j02w")
     replace_word(nvim, "parse")
@@ -99,44 +91,45 @@ def test_an_imported_name_replaced_twice_is_replaced_and_not_renamed(nvim: Edito
     nvim.until(lambda: nvim.text == before)
 
 
-ENUM = "enum Colour {\n    Red,\n    │Green,\n}\n\nfn name(c: Colour) -> u8 {\n    match c {\n"
 ARMS = "        Colour::Red => 1,\n        Colour::Green => 2,\n"
+MATCH = f"(c: Colour) -> u8 {{\n    match c {{\n{ARMS}    }}\n}}\n"
+ENUM = f"enum Colour {{\n    Red,\n    │Green,\n}}\n\nfn name{MATCH}fn other{MATCH}"
+RESULT = "def f(a):\n    return │a\n\n\nx = f(1)\n\n\ndef g():\n    y = f(2)\n    return y\n"
+CALLS = "def f(│a):\n    return a\n\n\ndef g(b):\n    return f(1) + f(\n        2\n    )\n"
+CONSEQUENCES = {
+    # a file, the keys that edit it, what is offered, and what in the edited text becomes what then
+    "arms of a variant": (
+        *("example.rs", ENUM, "oBlue,<Esc>", "add 2 cases of Blue"),
+        [(ARMS, f"{ARMS}        Colour::Blue => 2,\n")],
+    ),
+    "values of a result": (
+        *("example.py", RESULT, "A, size<Esc>", "take size from 2 calls"),
+        [("x = f(1)", "x, size = f(1)"), ("y = f(2)", "y, size = f(2)")],
+    ),
+    "arguments of calls": (
+        *("example.py", CALLS, "a, b<Esc>", "pass b in 2 calls"),
+        [("f(1)", "f(1, b)"), ("        2\n", "        2,\n        b\n")],
+    ),
+}
 
 
-def test_a_new_variant_gets_its_arms_and_one_undo_takes_them_back(nvim: Editor, marks: Marks) -> None:
-    open_at(
-        nvim, f"{ENUM}{ARMS}    }}\n}}\nfn other(c: Colour) -> u8 {{\n    match c {{\n{ARMS}    }}\n}}\n", "example.rs"
-    )
-    nvim.type("oBlue,<Esc>")
-    nvim.until(lambda: any("add 2 cases of Blue" in text for text in texts(marks)))
-    before = nvim.text
+@pytest.mark.parametrize("name", CONSEQUENCES)
+def test_a_consequence_is_applied_everywhere_and_undone_at_once(nvim: Editor, marks: Marks, name: str) -> None:
+    file, marked, keys, label, changes = CONSEQUENCES[name]
+    nvim.rest_at(marked, file)
+    nvim.type(keys)
+    nvim.until(lambda: any(label in text for text in texts(marks)))
+    before = after = nvim.text
+    for old, new in changes:
+        after = after.replace(old, new)
     nvim.type(KEY + KEY)
-    nvim.until(lambda: nvim.text.count(f"{ARMS}        Colour::Blue => 2,\n    }}\n") == 2)
+    nvim.until(lambda: nvim.text == after)
     nvim.type("u")
     nvim.until(lambda: nvim.text == before)
-
-
-def test_a_result_with_another_value_is_taken_by_both_callers(nvim: Editor, marks: Marks) -> None:
-    open_at(nvim, "def f(a):\n    return │a\n\n\nx = f(1)\n\n\ndef g():\n    y = f(2)\n    return y\n")
-    nvim.type("A, size<Esc>")
-    nvim.until(lambda: any("take size from 2 calls" in text for text in texts(marks)))
-    before = nvim.text
-    nvim.type(KEY + KEY)
-    nvim.until(lambda: "\nx, size = f(1)\n" in nvim.text and "\n    y, size = f(2)\n" in nvim.text)
-    nvim.type("u")
-    nvim.until(lambda: nvim.text == before)
-
-
-def test_a_parameter_added_is_passed_in_the_calls(nvim: Editor, marks: Marks) -> None:
-    open_at(nvim, "def f(│a):\n    return a\n\n\ndef g(b):\n    return f(1) + f(\n        2\n    )\n")
-    nvim.type("a, b<Esc>")
-    nvim.until(lambda: any("pass b in 2 calls" in text for text in texts(marks)))
-    nvim.type(KEY + KEY)
-    nvim.until(lambda: nvim.text.endswith("    return f(1, b) + f(\n        2,\n        b\n    )"))
 
 
 def test_an_edit_without_consequence_stays_silent(nvim: Editor, marks: Marks) -> None:
-    open_at(nvim, "def f(a):\n    return │a\n\n\nf(1)\n")
+    nvim.rest_at("def f(a):\n    return │a\n\n\nf(1)\n")
     nvim.type("O# a comment about a<Esc>")
     answered = "return vim.lsp.get_clients({ name = 'infill_ls' })[1].requests"
     nvim.until(lambda: not nvim.lua(answered))
@@ -147,7 +140,7 @@ def test_an_edit_without_consequence_stays_silent(nvim: Editor, marks: Marks) ->
 
 
 def test_an_edit_while_a_proposal_is_shown_moves_it(nvim: Editor, marks: Marks) -> None:
-    open_at(nvim, RENAME)
+    nvim.rest_at(RENAME)
     replace_word(nvim, "width")
     nvim.until(lambda: len(marks()) == 2)
     nvim.type("ggOimport os<Esc>")
@@ -158,7 +151,7 @@ def test_an_edit_while_a_proposal_is_shown_moves_it(nvim: Editor, marks: Marks) 
 
 
 def test_an_edit_at_a_shown_place_withdraws_it(nvim: Editor, marks: Marks) -> None:
-    open_at(nvim, "def f(│size):\n    return size\n")
+    nvim.rest_at("def f(│size):\n    return size\n")
     replace_word(nvim, "width")
     nvim.until(lambda: len(marks()) == 1)
     nvim.type("j$ax<Esc>")
@@ -166,20 +159,16 @@ def test_an_edit_at_a_shown_place_withdraws_it(nvim: Editor, marks: Marks) -> No
 
 
 def test_escape_dismisses_for_good(nvim: Editor, marks: Marks) -> None:
-    open_at(nvim, RENAME)
+    nvim.rest_at(RENAME)
     replace_word(nvim, "width")
     nvim.until(lambda: len(marks()) == 2)
     nvim.type("<Esc>")
     nvim.until(lambda: not marks())
-    answer = nvim.lua("""
-        local client = vim.lsp.get_clients({ name = 'infill_ls' })[1]
-        local params = vim.lsp.util.make_position_params(0, client.offset_encoding)
-        return client:request_sync('infill/nextEdit', params, 5000, 0).result""")
-    assert answer["reason"] == "dismissed"
+    assert reason(nvim) == "dismissed"
 
 
 def test_the_list_applies_what_is_taken(nvim: Editor, marks: Marks) -> None:
-    open_at(nvim, "class A:\n    def __init__(self, a│):\n        self.a = a\n\n\nx = A(1)\n")
+    nvim.rest_at("class A:\n    def __init__(self, a│):\n        self.a = a\n\n\nx = A(1)\n")
     nvim.type("ha, b<Esc>")
     nvim.until(lambda: "(1/2)" in "".join(texts(marks)))
     nvim.lua("""
@@ -203,20 +192,16 @@ def test_the_list_applies_what_is_taken(nvim: Editor, marks: Marks) -> None:
 
 
 def test_undo_is_followed_by_silence(nvim: Editor, marks: Marks) -> None:
-    open_at(nvim, RENAME)
+    nvim.rest_at(RENAME)
     replace_word(nvim, "width")
     nvim.until(lambda: len(marks()) == 2)
     nvim.type("u")
     nvim.until(lambda: nvim.text == RENAME.replace("│", "")[:-1] and not marks())
-    answer = nvim.lua("""
-        local client = vim.lsp.get_clients({ name = 'infill_ls' })[1]
-        local params = vim.lsp.util.make_position_params(0, client.offset_encoding)
-        return client:request_sync('infill/nextEdit', params, 5000, 0).result""")
-    assert answer["reason"] == "undo"
+    assert reason(nvim) == "undo"
 
 
 def test_our_list_shows_the_highlighted_proposal_in_place(nvim: Editor, marks: Marks) -> None:
-    open_at(nvim, "class A:\n    def __init__(self, a│):\n        self.a = a\n\n\nx = A(1)\n")
+    nvim.rest_at("class A:\n    def __init__(self, a│):\n        self.a = a\n\n\nx = A(1)\n")
     nvim.type("ha, b<Esc>")
     nvim.until(lambda: "(1/2)" in "".join(texts(marks)))
     nvim.command("Infill next-edits")
@@ -230,7 +215,7 @@ def test_our_list_shows_the_highlighted_proposal_in_place(nvim: Editor, marks: M
 
 
 def test_the_status_says_how_many_places_and_that_they_are_off(nvim: Editor, marks: Marks) -> None:
-    open_at(nvim, RENAME)
+    nvim.rest_at(RENAME)
     replace_word(nvim, "width")
     nvim.until(lambda: len(marks()) == 2)
     assert nvim.lua("return require('infill').status()") == "infill: next edit, 2 places"

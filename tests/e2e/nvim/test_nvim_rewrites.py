@@ -2,12 +2,11 @@
 
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from nvim_editor import Editor, Start
+from nvim_editor import Editor, Start, shared
 from rewriting_server import (
     CHECK,
     CHECK_SLOWLY,
@@ -21,12 +20,13 @@ from rewriting_server import (
     OLD,
     ORDERED,
     PROGRAM,
+    SECONDS,
     WRONG,
 )
 
 KEY = "<M-n>"
 SERVER = [sys.executable, str(Path(__file__).parents[1] / "rewriting_server.py")]
-LATER = 2.0  # seconds, after which nothing comes any more
+LATER = SECONDS + 1  # after which nothing comes any more
 AT = PROGRAM.index(EDITED)
 TEXT = PROGRAM[:AT] + "│" + PROGRAM[AT:]
 ROW = PROGRAM[: PROGRAM.index(OLD)].count("\n")
@@ -63,12 +63,24 @@ NONE = "no next edit: everything still fits"
 Drawn = list[list[Any]]
 
 
+running = shared({"cmd": SERVER, "settings": {"explicitBudgetMs": 5000}})
+hurried = shared({"cmd": SERVER, "settings": {"explicitBudgetMs": 50}})
+
+
 @pytest.fixture
-def nvim(start: Start) -> Iterator[Editor]:
-    with start({"cmd": SERVER, "settings": {"explicitBudgetMs": 5000}}) as started:
-        started.open(TEXT)
-        started.ready()
-        yield started
+def nvim(nvim: Editor) -> Editor:
+    """An editor with PROGRAM, at the place of the edit."""
+    nvim.open(TEXT)
+    return nvim
+
+
+@pytest.fixture
+def late(hurried: Editor) -> Editor:
+    """The same, in an editor for which CHECK_SLOWLY comes too late. What was told meanwhile is in `_G.told`."""
+    hurried.fresh()
+    hurried.open(TEXT)
+    hurried.lua(TOLD)
+    return hurried
 
 
 def drawn(nvim: Editor) -> Drawn:
@@ -174,10 +186,12 @@ def test_tab_indents_where_only_blanks_are_left_of_the_cursor(nvim: Editor) -> N
 
 def test_the_window_scrolls_to_lines_below_its_end(nvim: Editor) -> None:
     edit(nvim, CHECK)
+    lines = nvim.lua("return vim.o.lines")
     nvim.command(f"set lines={ROW + 4}")
     nvim.until(lambda: drawn(nvim))
     nvim.type(KEY)
     nvim.until(lambda: "return 0" in screen(nvim))
+    nvim.command(f"set lines={lines}")
 
 
 DIAGNOSE = """
@@ -202,39 +216,35 @@ def test_an_error_of_another_server_is_told_when_it_comes(nvim: Editor) -> None:
         assert nvim.lua("return _G.asked") == asked
 
 
-def test_an_edit_of_another_file_is_followed_at_the_cursor(nvim: Editor, tmp_path: Path) -> None:
+def test_an_edit_of_another_file_is_followed_at_the_cursor(start: Start, tmp_path: Path) -> None:
     other = tmp_path / "other.py"
     program = PROGRAM.replace(EDITED, "len(path)")  # where nothing is to be repeated
     other.write_text(program)
-    edit(nvim, CHECK)
-    nvim.until(lambda: drawn(nvim))
-    nvim.command(f"edit +{ROW + 1} {other}")
-    nvim.until(lambda: [mark[4] for mark in drawn(nvim) if mark[4]] == ["  change 4 lines"])
-    nvim.type(KEY)
-    nvim.until(lambda: nvim.text == program.replace(OLD, NEW)[:-1])
-
-
-def test_what_is_found_late_is_shown(start: Start) -> None:
-    with start({"cmd": SERVER, "settings": {"explicitBudgetMs": 50}}) as nvim:
+    # An editor of its own: both files' edits would be repeated in those of other tests.
+    with start({"cmd": SERVER, "settings": {"explicitBudgetMs": 5000}}) as nvim:
         nvim.open(TEXT)
         nvim.ready()
-        nvim.lua(TOLD)
-        edit(nvim, CHECK_SLOWLY)
+        edit(nvim, CHECK)
         nvim.until(lambda: drawn(nvim))
-        assert NONE in nvim.lua("return _G.told")
-        assert "next edit: change 4 lines (72 %)" in status(nvim)
+        nvim.command(f"edit +{ROW + 1} {other}")
+        nvim.until(lambda: [mark[4] for mark in drawn(nvim) if mark[4]] == ["  change 4 lines"])
+        nvim.type(KEY)
+        nvim.until(lambda: nvim.text == program.replace(OLD, NEW)[:-1])
+
+
+def test_what_is_found_late_is_shown(late: Editor) -> None:
+    edit(late, CHECK_SLOWLY)
+    late.until(lambda: drawn(late))
+    assert NONE in late.lua("return _G.told")
+    assert "next edit: change 4 lines (72 %)" in status(late)
 
 
 @pytest.mark.parametrize("keys", ["x", "u", ":enew!<CR>"])
-def test_what_is_found_late_is_not_shown_once_something_has_changed(start: Start, keys: str) -> None:
-    with start({"cmd": SERVER, "settings": {"explicitBudgetMs": 50}}) as nvim:
-        nvim.open(TEXT)
-        nvim.ready()
-        nvim.lua(TOLD)
-        edit(nvim, CHECK_SLOWLY)
-        nvim.until(lambda: NONE in nvim.lua("return _G.told"))
-        nvim.type(keys)
-        stays_silent(nvim)
+def test_what_is_found_late_is_not_shown_once_something_has_changed(late: Editor, keys: str) -> None:
+    edit(late, CHECK_SLOWLY)
+    late.until(lambda: NONE in late.lua("return _G.told"))
+    late.type(keys)
+    stays_silent(late)
 
 
 def test_what_was_dismissed_stays_away(nvim: Editor) -> None:
@@ -282,17 +292,15 @@ def test_lines_are_removed(nvim: Editor) -> None:
     nvim.until(lambda: nvim.text == edited.replace(NAMED, ""))
 
 
-def test_it_is_turned_on_by_a_command(start: Start) -> None:
-    with start({"cmd": SERVER, "settings": {"nextEditModel": False}}) as nvim:
-        nvim.open(TEXT)
-        nvim.ready()
-        edit(nvim, CHECK)
-        nvim.until(lambda: NONE in status(nvim))
-        assert "next edits are on" in status(nvim)
-        nvim.command("Infill toggle-next-edit-model")
-        assert "next edits are on, those of the model too" in status(nvim)
-        nvim.until(lambda: drawn(nvim))
-        assert nvim.status() == "infill: next edit of the model, 1 place"
+def test_it_is_turned_off_and_on_by_a_command(nvim: Editor) -> None:
+    nvim.command("Infill toggle-next-edit-model")
+    edit(nvim, CHECK)
+    nvim.until(lambda: NONE in status(nvim))
+    assert "next edits are on" in status(nvim)
+    nvim.command("Infill toggle-next-edit-model")
+    assert "next edits are on, those of the model too" in status(nvim)
+    nvim.until(lambda: drawn(nvim))
+    assert nvim.status() == "infill: next edit of the model, 1 place"
 
 
 HUNK = """
