@@ -140,7 +140,7 @@ MESSAGES = [
 
 
 @given(st.binary(max_size=300), st.integers(0, 3), st.integers(0, 400))
-@settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_frames_that_are_cut_or_changed(
     engine: tuple[Path, psutil.Process], noise: bytes, which: int, cut: int
 ) -> None:

@@ -24,45 +24,36 @@ AGAIN = types.CompletionTriggerKind.TriggerForIncompleteCompletions
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-OFFERED = [
+async def test_a_client_that_cannot_do_better_is_offered_completion(bare: Editor, neovim: Editor) -> None:
+    provider = bare.capabilities.completion_provider
+    assert provider is not None
+    assert " " not in provider.trigger_characters
+    assert not provider.resolve_provider
+    assert neovim.capabilities.completion_provider is None
+
+
+WANTED = [
+    # what the client can do, the setting, and whether it is offered completion
     (BARE, None, True),
     (BARE, False, False),
     (BARE, "auto", True),
     (NEOVIM, None, False),
-    (VSCODE, None, False),
     (NEOVIM, True, True),
+    (VSCODE, None, False),
     (VSCODE, "nonsense", False),
+    ({"textDocument": {}}, None, True),
+    ({"textDocument": {"inlineCompletion": {}}}, None, False),
+    ({"textDocument": {"inlineCompletion": None}}, None, False),  # Emacs' lsp-mode means yes
+    ({"textDocument": None}, None, True),
 ]
 
 
-@pytest.mark.parametrize(("capabilities", "fallback", "expected"), OFFERED)
+@pytest.mark.parametrize(("capabilities", "fallback", "expected"), WANTED, ids=str)
 async def test_who_is_offered_completion(capabilities: dict[str, Any], fallback: object, expected: bool) -> None:
-    options: dict[str, Any] = {"enable": False, "completionFallback": fallback}
-    async with editor(capabilities, options=options) as made:
-        provider = made.capabilities.completion_provider
-        assert (provider is not None) is expected
-        assert made.capabilities.inline_completion_provider is not None
-        if provider is not None:
-            assert " " not in provider.trigger_characters
-            assert not provider.resolve_provider
-
-
-SAID = [
-    ({}, True),
-    ({"textDocument": {}}, True),
-    ({"textDocument": {"inlineCompletion": {}}}, False),
-    ({"textDocument": {"inlineCompletion": {"dynamicRegistration": True}}}, False),
-    ({"textDocument": {"inlineCompletion": None}}, False),  # Emacs' lsp-mode means yes
-    ({"textDocument": None}, True),
-]
-
-
-@pytest.mark.parametrize(("capabilities", "expected"), SAID, ids=str)
-async def test_how_a_client_says_that_it_can_do_better(capabilities: dict[str, Any], expected: bool) -> None:
     server, _ = create_server()
     params = {"processId": None, "rootUri": None, "capabilities": capabilities}
     message = server.protocol._decode({"id": 1, "method": "initialize", "params": params})
-    assert is_wanted(message.params.capabilities, None) is expected
+    assert is_wanted(message.params.capabilities, {"completionFallback": fallback}) is expected
 
 
 async def test_the_same_candidates_in_the_same_order(bare: Editor) -> None:

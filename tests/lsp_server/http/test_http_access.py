@@ -1,6 +1,5 @@
 """Who may connect: keys, encryption, and what the command line refuses."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +8,7 @@ import pytest
 from clients import llama_vim
 from http_server import Server, certified, serving
 
+from lsp_server.__main__ import main
 from lsp_server.http.access import Access, is_loopback
 
 KEY, OTHER = "a-key-of-somebody", "another-key-of-a-team"
@@ -52,57 +52,53 @@ def test_encryption(keys: Path, tmp_path: Path) -> None:
             plain.get("/health")
 
 
-def test_addresses_of_other_machines_need_keys_and_encryption(keys: Path, tmp_path: Path) -> None:
+def test_an_address_of_other_machines_with_keys(keys: Path, tmp_path: Path) -> None:
     with serving(tmp_path, "--host", "0.0.0.0", "--plain-http", "--api-key-file", str(keys)) as server:
         server.ready()
         assert server.post("/infill", GOOD, bearer(KEY) | {"Host": "team.example.org"}).status == 200
 
-    def refused(*options: str) -> str:
-        command = [sys.executable, "-m", "lsp_server", "serve", "--http", "--port", "0", *options]
-        environment = {**os.environ, "INFILL_STATE_DIR": str(tmp_path)}
-        ran = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
-        assert (ran.returncode, ran.stdout) == (2, ""), ran.stderr
-        return ran.stderr
 
-    readable = tmp_path / "readable"
-    readable.write_text(KEY)
-    readable.chmod(0o644)
-    short = tmp_path / "short"
-    short.write_text("1234\n")
-    short.chmod(0o600)
-    nonsense = tmp_path / "nonsense.pem"
-    nonsense.write_text("nonsense")
-    own = ("--api-key-file", str(keys))
-    assert "give --api-key-file" in refused("--host", "0.0.0.0")
-    assert "give --api-key-file" in refused("--host", "::", "--plain-http")
-    assert "--plain-http" in refused("--host", "0.0.0.0", *own)
-    assert "chmod 600" in refused("--api-key-file", str(readable))
-    assert "at least 16 characters" in refused("--api-key-file", str(short))
-    assert "cannot be read" in refused("--api-key-file", str(tmp_path / "absent"))
-    assert "give both" in refused("--tls-key", str(keys))
-    assert "does not exist" in refused("--tls-key", str(keys), "--tls-certificate", str(tmp_path / "absent"))
-    assert "not a certificate" in refused("--tls-key", str(nonsense), "--tls-certificate", str(nonsense))
-    assert "cannot be used" in refused("--host", "nowhere.invalid", "--plain-http", *own)
+REFUSED = [
+    ("--host 0.0.0.0", "give --api-key-file"),
+    ("--host :: --plain-http", "give --api-key-file"),
+    ("--host 0.0.0.0 --api-key-file keys", "--plain-http"),
+    ("--api-key-file readable", "chmod 600"),
+    ("--api-key-file short", "at least 16 characters"),
+    ("--api-key-file absent", "cannot be read"),
+    ("--tls-key keys", "give both"),
+    ("--tls-key keys --tls-certificate absent", "does not exist"),
+    ("--tls-key short --tls-certificate short", "not a certificate"),
+]
 
 
-def test_a_port_that_is_taken(tmp_path: Path, server: Server) -> None:
-    command = [sys.executable, "-m", "lsp_server", "serve", "--http", "--port", str(server.address[1])]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert ran.returncode == 2
-    assert "choose another" in ran.stderr
+@pytest.mark.parametrize(("options", "said"), REFUSED)
+def test_what_is_refused(
+    keys: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], options: str, said: str
+) -> None:
+    monkeypatch.chdir(keys.parent)
+    for name, content, mode in (("readable", KEY, 0o644), ("short", "1234\n", 0o600)):
+        Path(name).write_text(content)
+        Path(name).chmod(mode)
+    assert main(["serve", "--http", "--port", "0", *options.split()]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert said in printed.err
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "nowhere.invalid"])
+def test_an_address_that_cannot_be_had(keys: Path, server: Server, host: str) -> None:
+    command = [sys.executable, "-m", "lsp_server", "serve", "--http", "--host", host, "--port", str(server.address[1])]
+    options = ["--plain-http", "--api-key-file", str(keys)]
+    ran = subprocess.run([*command, *options], capture_output=True, text=True, timeout=60, check=False)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ("choose another" if host == "127.0.0.1" else "cannot be used") in ran.stderr
 
 
 @pytest.mark.parametrize(
     ("host", "expected"),
     [
-        *[("127.0.0.1", True), ("127.1.2.3", True), ("::1", True), ("localhost", True)],
-        *[
-            ("0.0.0.0", False),
-            ("::", False),
-            ("192.168.0.1", False),
-            ("example.org", False),
-            ("localhost.example.org", False),
-        ],
+        *((here, True) for here in ("127.0.0.1", "127.1.2.3", "::1", "localhost")),
+        *((other, False) for other in ("0.0.0.0", "::", "192.168.0.1", "example.org", "localhost.example.org")),
     ],
 )
 def test_loopback(host: str, expected: bool) -> None:

@@ -78,11 +78,15 @@ def test_predictions_are_those_of_the_cpu(folders: dict[str, Path], name: str, m
 @pytest.mark.parametrize("name", MINIATURES)
 def test_half_precision_is_enough_for_every_family(folders: dict[str, Path], name: str) -> None:
     """What Apple's Metal computes in, and what no mask and no given token may overflow."""
+    family = load_canvas_model(str(folders[name]), "cpu", replace(EXACT, dtype="fp16"))
+    assert all(torch.isfinite(logits).all() for logits in predictions(family))
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_the_whole_engine_answers_in_half_precision(folders: dict[str, Path], name: str) -> None:
     half = EngineSettings(model=replace(EXACT, dtype="fp16"))
     engine = load_engine(str(folders[name]), device="cpu", settings=half)
-    answer = answer_in_few_passes(engine, InfillRequest(*TEXT, candidates=2))
-    assert not answer.user_message
-    assert all(torch.isfinite(logits).all() for logits in predictions(engine.proposer.model))
+    assert not answer_in_few_passes(engine, InfillRequest(*TEXT, candidates=2)).user_message
 
 
 @pytest.mark.parametrize(("wanted", "expected"), [("cpu:0", "cpu"), ("cpu:x", None), ("cuda:99", None), ("tpu", None)])

@@ -46,10 +46,19 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(STATE_DIR, str(tmp_path / "state"))
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A file in each form; the same for all tests."""
+    folder = tmp_path_factory.mktemp("written")
+    for form in FORMS:
+        write_gguf(folder / f"{form}.gguf", form=coder(folder, tied=form == "tied", untied=form == "untied"))
+    return {form: folder / f"{form}.gguf" for form in FORMS}
+
+
 @pytest.fixture
-def gguf(tmp_path: Path) -> Path:
-    write_gguf(tmp_path / "coder.gguf", form=coder(tmp_path))
-    return tmp_path / "coder.gguf"
+def gguf(written: dict[str, Path], tmp_path: Path) -> Path:
+    """A file of a test's own."""
+    return Path(shutil.copy(written["tied"], tmp_path / "coder.gguf"))
 
 
 def reference(path: Path, *, tied: bool) -> Qwen2ForCausalLM:
@@ -111,9 +120,8 @@ def logprobs(backend: TorchBackend | OpenVinoBackend) -> np.ndarray:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", ["gguf", "float32", "bfloat16"])
-def test_what_the_transformers_library_computes(tmp_path: Path, form: str, kind: str) -> None:
-    tied, path = form == "tied", tmp_path / "coder.gguf"
-    write_gguf(path, form=coder(tmp_path, tied=tied, untied=not tied))
+def test_what_the_transformers_library_computes(written: dict[str, Path], tmp_path: Path, form: str, kind: str) -> None:
+    tied, path = form == "tied", written[form]
     network = reference(path, tied=tied)
     with torch.inference_mode():
         expected = network(torch.tensor([IDS])).logits[0].log_softmax(-1).numpy()
@@ -131,11 +139,9 @@ def test_what_the_transformers_library_computes(tmp_path: Path, form: str, kind:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_mlx_computes_the_same(tmp_path: Path, form: str) -> None:
+def test_mlx_computes_the_same(written: dict[str, Path], form: str) -> None:
     mlx = pytest.importorskip("infill_engine.models.trunk.backends.mlx_backend")
-    path = tmp_path / "coder.gguf"
-    write_gguf(path, form=coder(tmp_path, tied=form == "tied", untied=form == "untied"))
-    merged = given(path).open()
+    merged = given(written[form]).open()
     expected = logprobs(TorchBackend(build_network(merged)))
     np.testing.assert_allclose(logprobs(mlx.MlxBackend(merged, "float32")), expected, atol=1e-3)
 
@@ -185,7 +191,7 @@ assert describe(sys.argv[1]).family == "qwen2.5-coder"
 
 def test_models_keep_their_prepared_files_side_by_side(gguf: Path, tmp_path: Path) -> None:
     other = shutil.copy(gguf, tmp_path / "other.gguf")
-    for path in (gguf, other, gguf):
+    for path in (gguf, other):
         load_model(str(path), "cpu")
     kept = kept_files(prepared_folder())
     assert [each.model.rsplit("-", 1)[0] for each in kept] == ["coder", "other"]

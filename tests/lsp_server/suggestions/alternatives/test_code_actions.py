@@ -59,6 +59,13 @@ def client(running: Editor) -> Iterator[Editor]:
     running.close_all()
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def silent() -> AsyncIterator[Editor]:
+    """An editor whose model proposes nothing."""
+    async with editor(able(NEOVIM), {"rules": []}) as made:
+        yield made
+
+
 def range_of(client: Editor, uri: str, text: str) -> types.Range:
     """Where a text is; an empty one is at the cursor."""
     whole = client.texts[uri].replace(CURSOR, "")
@@ -282,17 +289,17 @@ async def test_a_client_that_can_do_little_gets_the_edit_at_once() -> None:
         ("emoji = '😀é'; x = f(1│\ny = 2\n", "python", "emoji = '😀é'; x = f(1)"),
     ],
 )
-async def test_syntax_is_repaired_without_a_model(broken: str, language: str, right: str) -> None:
-    async with editor(able(NEOVIM), {"rules": []}) as loading:
-        uri = loading.open(broken, "file:///project/broken", language)
-        actions = await ask(loading, uri, only=["quickfix"])
-        row = broken.split(CURSOR)[0].count("\n")
-        assert actions[0].kind == "quickfix.infill"
-        repaired = await resolved(loading, actions[0])
-        (change,) = repaired.edit.document_changes
-        (edit,) = change.edits
-        assert edit.range.start.line == edit.range.end.line == row
-        assert edit.new_text == right.lstrip()
+async def test_syntax_is_repaired_without_a_model(silent: Editor, broken: str, language: str, right: str) -> None:
+    uri = silent.open(broken, "file:///project/broken", language)
+    actions = await ask(silent, uri, only=["quickfix"])
+    row = broken.split(CURSOR)[0].count("\n")
+    assert actions[0].kind == "quickfix.infill"
+    repaired = await resolved(silent, actions[0])
+    (change,) = repaired.edit.document_changes
+    (edit,) = change.edits
+    assert edit.range.start.line == edit.range.end.line == row
+    assert edit.new_text == right.lstrip()
+    silent.close_all()
 
 
 async def test_an_editor_that_asks_by_itself_hears_nothing_of_lines_without_an_error(client: Editor) -> None:
