@@ -49,6 +49,7 @@ from infill_engine.text.languages.registry import language
 SHOW_FROM = 0.5  # the minimum confidence of a proposal
 MOST_PROPOSALS = 4
 TO_FILL_IN = (Kind.SIGNATURE, Kind.FIELD)  # kinds with values that the user may have to write
+NECESSARY = (Kind.RENAME, Kind.SIGNATURE, Kind.FIELD)
 REPEATED = (Kind.SIMILAR_LINE, Kind.ALIKE)  # kinds that repeat the edit elsewhere
 MOST_CHANGES = 12  # at different places; more is a bulk change
 MOST_CHARS = 600  # lines inserted or removed by the user; more is a block of text
@@ -225,13 +226,20 @@ def _checked(edit: ParsedEdit, found: Iterator[Proposal]) -> Iterator[Proposal]:
 
 
 def _distinct(found: Iterator[Proposal]) -> list[Proposal]:
-    """Return the best of the proposals with equal edits: necessary ones first, then the rest, best first."""
+    """Return the best of the proposals with equal edits: necessary ones first, then the rest, best first. What
+    repeats the edit is left out where something is necessary: it would be a part of that, or something else."""
     best: dict[tuple[Edit, ...], Proposal] = {}
     for proposal in found:
         known = best.get(proposal.edits)
         if known is None or known.confidence < proposal.confidence:
             best[proposal.edits] = proposal
-    return sorted(best.values(), key=lambda proposal: (not proposal.kind.follows, -proposal.confidence))
+    ordered = sorted(best.values(), key=lambda proposal: (not proposal.kind.follows, -proposal.confidence))
+    necessary = [edit.span for one in ordered if one.kind in NECESSARY for edit in one.edits]
+    return [one for one in ordered if one.kind not in REPEATED or not _touches(one, necessary)]
+
+
+def _touches(proposal: Proposal, spans: Sequence[Span]) -> bool:
+    return any(edit.span.start <= span.end and span.start <= edit.span.end for edit in proposal.edits for span in spans)
 
 
 def _moved(proposal: Proposal, by: int) -> Proposal:

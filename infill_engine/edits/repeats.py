@@ -157,10 +157,20 @@ def _made(swaps: Sequence[Swap], lines: Lines, row: int) -> Iterator[tuple[Swap,
         return
     tokens = lines.tokens(row)
     found = {swap: list(swap.places(line, tokens)) for swap in swaps}
-    fits = any(found.values())
+    if not any(found.values()):
+        return
+    found = {swap: places or list(swap.places(line, tokens, loosely=True)) for swap, places in found.items()}
+    if _moves(swaps) and not all(found.values()):
+        return
     for swap, places in found.items():
-        for start, end, around in places or (swap.places(line, tokens, loosely=True) if fits else ()):
+        for start, end, around in places:
             yield swap, Edit(Span(at + start, at + end, line[start:end]), swap.new), around
+
+
+def _moves(swaps: Sequence[Swap]) -> bool:
+    """Return whether one change of a line removes a word that another one inserts."""
+    removed = {word for swap in swaps for word in swap.removed if WORD.match(word)}
+    return any(word in removed for swap in swaps for word in swap.inserted)
 
 
 def _anchor(swap: Swap) -> str:

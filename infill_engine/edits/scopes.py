@@ -4,15 +4,15 @@ import re
 from copy import copy
 from dataclasses import replace
 
+from tree_sitter import Node
+
 from infill_engine.edits.holders import root_of, types_of
 from infill_engine.edits.lookup import MEMBERS, Lookup
 from infill_engine.edits.names import sight
 from infill_engine.edits.occurrence import Occurrence, Owner, Role, Scope, Sighting
 from infill_engine.edits.shapes import types_at
 from infill_engine.edits.source import Source, with_decorators
-from infill_engine.text.languages.registry import language
 
-_OWN_CLASS = ("super()", "super", "base", "parent")
 MOST_TYPED = 8  # names whose types determine the class of a member
 
 
@@ -37,6 +37,10 @@ class Names:
             source.resolved[name] = None if sighting is None else cls(source, name, sighting)
         found: Names | None = source.resolved[name]
         return found
+
+    def class_of(self, node: Node) -> int:
+        """Return the id of the class whose body or part a node is; 0 if it is none with a place of the name in it."""
+        return self._lookup.canonical.get(-node.id, 0)
 
     def at(self, start: int) -> Occurrence | None:
         """Return the occurrence that begins at a place."""
@@ -97,7 +101,7 @@ class Names:
         if one.holder is None:
             return None
         text = self.source.text_of(one.holder).replace(" ", "")
-        if text in language(self.source.language).syntax.self_names or text in _OWN_CLASS:
+        if text in self.source.syntax.self_names | self.source.syntax.base_names:
             return lookup.member(around[0], one.space) if around else None
         known = lookup.class_named(text, around)
         if known is None and self._typed:

@@ -2,7 +2,7 @@
 
 A use that stays still finds a definition, and not another one. No line is removed if what stays reads what the line
 defines. A new name means something, unless the user has written it. No body loses its last statement if it needs
-one. Nothing here knows how proposals are found.
+one, and nothing comes where the language refuses it. Nothing here knows how proposals are found.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -14,6 +14,7 @@ from infill_engine.edits.definitions import MOST_COMPARED
 from infill_engine.edits.flow import Flow, Place
 from infill_engine.edits.names import Defined, defined_in
 from infill_engine.edits.occurrence import Occurrence, Owner, Role, defines
+from infill_engine.edits.placement import misplaced
 from infill_engine.edits.scopes import Names
 from infill_engine.edits.source import Source, ancestors
 from infill_engine.edits.templates import WORD
@@ -70,10 +71,17 @@ def is_sound(before: Source, after: Source, edits: Sequence[Edit], written: Coll
     names = {one.name for pair in step.defined for side in pair for one in side}
     return (
         not _empties_a_body(step)
+        and not _misplaces(step)
         and all(_keeps_its_meaning(step, name) for name in names)
         and not any(_is_still_read(step, one) for old, new in step.defined if not new for one in old)
         and (written is None or all(_means_something(step, *word) for word in _new_words(step, written)))
     )
+
+
+def _misplaces(step: _Step) -> bool:
+    """Return whether something is where the language refuses it, and was not before."""
+    now = misplaced(step.after, ((start, start + len(one.new)) for one, start in step.spans))
+    return now > 0 and now > misplaced(step.before, ((one.start, one.end) for one in step.changes))
 
 
 def _empties_a_body(step: _Step) -> bool:

@@ -17,6 +17,7 @@ from infill_engine.edits.names import Defined, defined_in
 from infill_engine.edits.occurrence import Occurrence, Owner
 from infill_engine.edits.parameters import parameter_list_of, parameters_of
 from infill_engine.edits.parsed import ParsedEdit
+from infill_engine.edits.renamings import renamings
 from infill_engine.edits.scopes import Names
 from infill_engine.edits.source import Source, ancestors
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
@@ -29,11 +30,13 @@ def propose_new_fields(edit: ParsedEdit) -> list[Proposal]:
     """Return the proposals for each field that the changes declare."""
     found: list[Proposal] = []
     source = edit.after
+    renamed = {one.new for one in renamings(edit) if one.is_defined(edit.before)}
     for change, start, end in inserted(edit.changes):
         if change.new.strip() and change.new.strip() != edit.before.text[change.start : change.end].strip():
             for one in defined_in(source, start, end):
                 declaration = _declaration(source, one)
-                if declaration is not None and edit.back(one.start, one.start + len(one.name)) is None:
+                there = edit.back(one.start, one.start + len(one.name)) is not None
+                if declaration is not None and not there and one.name not in renamed:
                     found += _in_constructor(source, one.name, declaration)
                     found += _in_literals(source, one, declaration)
     return found

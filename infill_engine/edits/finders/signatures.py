@@ -9,7 +9,7 @@ from infill_engine.edits.arguments import CallSite, Replacement, cut, insert, pa
 from infill_engine.edits.calls import Call, calls_of
 from infill_engine.edits.changes import Shift, inserted
 from infill_engine.edits.documentation import is_typed_above
-from infill_engine.edits.occurrence import Role
+from infill_engine.edits.occurrence import Occurrence, Role
 from infill_engine.edits.parameters import (
     Parameter,
     Passing,
@@ -20,7 +20,7 @@ from infill_engine.edits.parameters import (
 )
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.scopes import Names
-from infill_engine.edits.source import Source, enclosing
+from infill_engine.edits.source import Source, ancestors, enclosing
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
 
 REMOVED, MOVED = 0.93, 0.9
@@ -187,12 +187,13 @@ def _additions(source: Source, signature: Signature, shift: Shift) -> Iterator[P
         return
     in_sight = ValuesInSight(source, parameter.name)
     known = True
+    placeholder = f"${parameter.name}" if f"${parameter.name}" in parameter.text else parameter.name
 
     def with_argument(signature: Signature, site: CallSite) -> list[Replacement] | None:
         nonlocal known
         value = in_sight.at(site.call)
         known = known and value is not None
-        return _inserted(source, signature, site, parameter, value or parameter.name)
+        return _inserted(source, signature, site, parameter, value or placeholder)
 
     name = parameter.name
     for proposal in list(_update(source, signature, shift, with_argument, 1.0, f"pass {name} in {{}} call{{}}")):
@@ -204,28 +205,39 @@ class ValuesInSight:
     """Finds a value for a new parameter at a call: a variable or member of the same name."""
 
     def __init__(self, source: Source, name: str) -> None:
-        self._explicit_self, self._name = source.syntax.explicit_self, name
+        self._source, self._name = source, name
         self._names = Names.of(source, name)
 
     def at(self, call: Call) -> str | None:
         """Return a variable in scope at the call, or a member of its object; None if there is neither."""
         if self._names is None:
             return None
-        scopes = []
-        node: Node | None = call.arguments
-        while node is not None:
-            scopes.append(node.id)
-            node = node.parent
-        owners = {one.owner.scope for one in self._names.all if one.owner and one.role is Role.DEFINITION}
-        around = [one for scope in scopes for one in (scope, -scope) if one in self._names.scopes]
-        for depth, scope in enumerate(around):
-            if scope in owners and (depth == 0 or not self._names.scopes[scope].is_class):
-                return self._name
-        members = {one.owner.scope for one in self._names.all if one.owner and one.role is Role.MEMBER}
-        holder = "self" if self._explicit_self else "this"
-        if any(scope in members for scope in around):
-            return f"{holder}.{self._name}"
+        syntax, around, in_function = self._source.syntax, list(ancestors(call.arguments)), False
+        known: dict[int, list[Occurrence]] = {}
+        for one in self._names.all:
+            if one.owner is not None and one.role in (Role.DEFINITION, Role.MEMBER):
+                known.setdefault(one.owner.scope, []).append(one)
+        for node in around:
+            in_function = in_function or node.type in syntax.functions
+            members, variables = known.get(self._names.class_of(node), ()), known.get(node.id, ())
+            variable = next((one for one in variables if self._is_before(one, call)), None)
+            if variable is not None:
+                return self._sigil(variable) + self._name
+            if members and in_function and syntax.own_member:
+                return syntax.own_member.format(name=self._name)
+            if members:
+                return self._name if not in_function or self._names.scopes[-node.id].kind == "open" else None
         return None
+
+    def _is_before(self, one: Occurrence, call: Call) -> bool:
+        """Return whether a variable has its value when a call is made, as far as one function tells."""
+        functions = self._source.syntax.functions
+        same = enclosing(one.node, functions) == enclosing(call.arguments, functions)
+        return one.kind == "function" or not same or one.node.start_byte < call.arguments.start_byte
+
+    def _sigil(self, one: Occurrence) -> str:
+        before = self._source.text[one.start - 1 : one.start]
+        return before if before in self._source.syntax.sigils else ""
 
 
 def _inserted(

@@ -63,8 +63,8 @@ def propose_similar_lines(edit: ParsedEdit) -> list[Proposal]:
     if _declares(before, line) or any(one.is_defined(before) for one in renamings(edit)):
         return []  # functions of the same shape are different functions
     similar_lines = []
-    for other in _around(before.text, line):
-        similar = _as_similar_line(line, new, other)
+    for other in _around(before, line):
+        similar = _as_similar_line(line, new, other, before.language)
         if similar is not None and not _is_comment(before, other):
             similar_lines.append(similar)
     replaced = Replaced(edit.history)
@@ -133,10 +133,12 @@ def _changed_line(before: Source, after: Source, changes: Sequence[Change]) -> t
     return _Line(start + lead, start + lead + len(content), content, text.count("\n", 0, start)), new.strip()
 
 
-def _around(text: str, line: _Line) -> Iterator[_Line]:
+def _around(source: Source, line: _Line) -> Iterator[_Line]:
     """Yield the other lines around a line that have its shape."""
-    shape = shape_of(line.text)
-    if len(_TOKEN.findall(line.text.replace(" ", ""))) < LEAST_TOKENS or not any(map(is_name, WORD.findall(line.text))):
+    text, language = source.text, source.language
+    shape = shape_of(line.text, language)
+    enough = len(_TOKEN.findall(line.text.replace(" ", ""))) >= LEAST_TOKENS
+    if not enough or not any(is_name(word, language) for word in WORD.findall(line.text)):
         return
     first = text.rfind("\n", 0, line.start) + 1
     for _ in range(REACH_LINES):
@@ -150,18 +152,18 @@ def _around(text: str, line: _Line) -> Iterator[_Line]:
         end = text.find("\n", start)
         end = len(text) if end < 0 else end
         content = text[start:end].strip()
-        if row != line.row and 0 < len(content) <= LONGEST_LINE and shape_of(content) == shape:
+        if row != line.row and 0 < len(content) <= LONGEST_LINE and shape_of(content, language) == shape:
             lead = start + len(text[start:end]) - len(text[start:end].lstrip())
             yield _Line(lead, lead + len(content), content, row)
         start, row = end + 1, row + 1
 
 
-def _as_similar_line(line: _Line, new: str, other: _Line) -> _SimilarLine | None:
+def _as_similar_line(line: _Line, new: str, other: _Line, language: str) -> _SimilarLine | None:
     """Return another line changed as `line` was; None if that makes no sense."""
     tokens, new_tokens = _TOKEN.findall(line.text), _TOKEN.findall(new)
     found = list(_TOKEN.finditer(other.text))
     theirs = [token.group() for token in found]
-    names = _mapping(tokens, theirs)
+    names = _mapping(tokens, theirs, language)
     if names is None:
         return None
     first, kept = common_ends(tokens, new_tokens)
@@ -176,12 +178,12 @@ def _as_similar_line(line: _Line, new: str, other: _Line) -> _SimilarLine | None
     start = found[first].start() if first < len(found) else len(other.text)
     end = found[last - 1].end() if last > first else start
     pairs = enumerate(zip(tokens, theirs, strict=True))
-    same = {one for at, (one, another) in pairs if one == another and WORD.match(one) and is_name(one)}
+    same = {one for at, (one, another) in pairs if one == another and WORD.match(one) and is_name(one, language)}
     edit = (other.start + start, other.start + end, text)
     return _SimilarLine(other, edit, len(same - set(tokens[first:last])))
 
 
-def _mapping(old: Sequence[str], other: Sequence[str]) -> dict[str, str] | None:
+def _mapping(old: Sequence[str], other: Sequence[str], language: str) -> dict[str, str] | None:
     """Map the names of the line to those of the other; None if a name would have two, or numbers differ."""
     if len(old) != len(other):
         return None
@@ -191,7 +193,7 @@ def _mapping(old: Sequence[str], other: Sequence[str]) -> dict[str, str] | None:
             if one != another and not (one.isspace() and another.isspace()):
                 return None
             continue
-        if keywords_of() & {one, another}:
+        if keywords_of(language) & {one, another}:
             if one != another:
                 return None
             continue

@@ -46,7 +46,10 @@ class Syntax(Table, frozen=True, kw_only=True):
     first parameter of every method is its object. `defaults` are parameters that a call may omit, `rests`
     parameters that take any number of arguments, `splats` arguments that stand for any number. `constructors` are
     the names of constructors, `classes` the nodes whose functions are methods, `declarations` the words that begin
-    a line with a shape of its own. `sigils` precede a name without being part of it. At most one of the branches
+    a line with a shape of its own. `sigils` precede a name without being part of it. In a
+    class, `self_names` are its object or the class itself, `base_names` its base, and `own_member` a
+    member `{name}` of the object where its methods do not write the name alone. Behind `last_arguments` and
+    `last_parameters`, a list has no others. At most one of the branches
     `clauses` runs or is built; `loops` repeat their bodies. `constructs` matches an initial value, and one of its
     groups is the class. `records` is found in the head of a class whose constructor takes its fields by name;
     `heads` are classes whose parameters are those of a constructor. `required` matches the declaration of a field
@@ -87,8 +90,12 @@ class Syntax(Table, frozen=True, kw_only=True):
     declarations: frozenset[Word]
     sigils: frozenset[Word]
     self_names: frozenset[Word]
+    base_names: frozenset[Word]
+    own_member: str
     constructors: frozenset[Word]
     named_arguments: frozenset[Word]
+    last_arguments: frozenset[Word]
+    last_parameters: frozenset[Word]
     constructs: Pattern | None = None
     records: Pattern | None = None
     required: Pattern | None = None
