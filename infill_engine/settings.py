@@ -79,11 +79,7 @@ class ModelSettings:
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """Everything about the engine and how it runs the model.
-
-    `budget_ms` is the time limit of an answer while the user types.
-    """
+    """Everything about the engine and how it runs the model."""
 
     sampler: SamplerSettings = field(default_factory=SamplerSettings)
     model: ModelSettings = field(default_factory=ModelSettings)
-    budget_ms: float = 150.0

@@ -103,15 +103,19 @@ class Session:
     def _on_error(self, sentence: str) -> None:
         """Show the user an error. If the engine of their choice failed, continue with the default model."""
         failed = self.engine.status.state is State.FAILED
-        budget_ms = self.workspace.settings.budget_ms
-        successor = model_choice.successor(self.engine.choice, budget_ms) if failed else None
+        successor = model_choice.successor(self.engine.choice) if failed else None
         if successor is None:
             self.reporter.error(sentence)
             return
         self.reporter.error(f"{sentence.rstrip('.')}. Meanwhile the default model is used.")
         self.background.start(self.engine.start(successor))
 
+    def show_engine(self) -> None:
+        """Show the engine's state, which the settings word."""
+        settings = self.workspace.settings
+        self.reporter.engine(model_choice.as_shown(self.engine.status, settings.engine, settings.budget_ms))
+
     def _on_status(self, status: Status) -> None:
-        self.reporter.engine(model_choice.as_shown(status, self.workspace.settings.engine))
+        self.show_engine()
         if status.state is State.READY:
             self.prefetch.engine_ready()

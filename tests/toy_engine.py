@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from infill_engine.budget.deadline import Deadline
 from infill_engine.edits.types import NextEditRequest, NextEdits
-from infill_engine.settings import USUAL_WINDOW, EngineSettings, WindowSettings
+from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import (
     AlternativesRequest,
     Answer,
@@ -23,7 +23,7 @@ class ToyEngine:
 
     name, device, profile = "toy", "cpu", ""
     window: WindowSettings = USUAL_WINDOW
-    settings = EngineSettings()
+    least_ms = 5.0
     levels: Mapping[Eagerness, Level] = {Eagerness.EAGER: Level(0.25, 0.6, 0.4)}
 
     def answer(self, request: InfillRequest, deadline: Deadline, observer: object = None) -> Answer:

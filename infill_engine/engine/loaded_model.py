@@ -54,12 +54,13 @@ class LoadedModel:
 
     @property
     def profile(self) -> str:
-        """How the model computes, if that was chosen automatically, and whether it is too slow while typing."""
-        profile, budget_ms = self.proposer.can.profile, self.settings.budget_ms
-        if self.proposer.least_ms() + self.settings.sampler.finish_margin_ms <= budget_ms:
-            return profile
-        slow = f"too slow here for {budget_ms:.0f} ms while typing: retrieved texts at once, the model's late"
-        return f"{profile}; {slow}" if profile else slow
+        """How the model computes, if that was chosen automatically."""
+        return self.proposer.can.profile
+
+    @property
+    def least_ms(self) -> float:
+        """The shortest time in which the model can answer."""
+        return self.proposer.least_ms() + self.settings.sampler.finish_margin_ms
 
     @property
     def levels(self) -> Mapping[Eagerness, Level]:

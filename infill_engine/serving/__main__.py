@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NoReturn
 
 from infill_engine.engine.remote.address import KEY_VARIABLE, is_remote
 from infill_engine.process import exit_now
@@ -25,21 +25,20 @@ IDLE_SECONDS = 600.0  # an engine without clients exits after that
 GRACE_SECONDS = 0.5  # for the compute thread to notice that the pipe is closed
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Parse the command line and serve until stdin closes. Never returns: see `serve`."""
     parser = argparse.ArgumentParser(prog="python -m infill_engine.serving", description=__doc__)
     parser.add_argument("--model", default="default")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--precision", default="auto")
-    parser.add_argument("--budget-ms", type=float, default=EngineSettings().budget_ms)
     parser.add_argument("--api-key-variable", default=KEY_VARIABLE)
     add_socket(parser)
     options = parser.parse_args(arguments)
-    model = ModelSettings(dtype=options.precision)
-    settings = EngineSettings(model=model, budget_ms=options.budget_ms)
+    settings = EngineSettings(model=ModelSettings(dtype=options.precision))
     if is_remote(options.model):
         _serve(lambda _progress: load_remote(options.model, options.api_key_variable, settings), options)
-    _serve(lambda progress: load_local(options.model, options.device, settings, progress), options)
+    else:
+        _serve(lambda progress: load_local(options.model, options.device, settings, progress), options)
 
 
 def add_socket(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +48,7 @@ def add_socket(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--log", type=Path, metavar="FOLDER", help="log what happens there, without document text")
 
 
-def _serve(load: Load, options: argparse.Namespace) -> None:
+def _serve(load: Load, options: argparse.Namespace) -> NoReturn:
     if options.socket is None:
         serve(load)
     from infill_engine.serving.listening import serve_socket
@@ -57,7 +56,7 @@ def _serve(load: Load, options: argparse.Namespace) -> None:
     serve_socket(load, options.socket, options.idle_seconds, log_folder=options.log)
 
 
-def serve(load: Load) -> None:
+def serve(load: Load) -> NoReturn:
     """Answer frames with the engine that `load` returns, then exit the process.
 
     Exits with `exit_now`: a load or a denoising step may hold the compute thread for seconds, and tearing down a
@@ -96,7 +95,7 @@ def _sender(stream: BinaryIO) -> Callable[[Message, Task | None], None]:
             try:
                 while frame:
                     frame = frame[stream.write(frame) :]
-            except OSError:  # the server is gone; stdin is about to say so
+            except OSError:  # the server is gone; stdin will close next
                 return
 
     return send

@@ -10,6 +10,7 @@ import queue
 import socket
 import threading
 from pathlib import Path
+from typing import NoReturn
 
 from infill_engine.models.runtime.allocator import release_freed
 from infill_engine.process import exit_now, say, write_no_core_files
@@ -28,7 +29,7 @@ MOST_QUEUED_BYTES = 16 * 1024 * 1024
 FIRST_SECONDS = 10.0  # for the client that started the engine to join
 
 
-def serve_socket(load: Load, path: Path, idle_seconds: float, *, log_folder: Path | None = None) -> None:
+def serve_socket(load: Load, path: Path, idle_seconds: float, *, log_folder: Path | None = None) -> NoReturn:
     """Serve the engine that `load` returns, then exit the process.
 
     The caller has made sure that nothing else listens at `path`. Clients that are informed of the exit start another

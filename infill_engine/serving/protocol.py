@@ -183,7 +183,7 @@ class Status(_Message, frozen=True, tag="status"):
     """`fraction` is the share of the load that is done, 0 to 1.
 
     Once ready, `model` and `device` are the engine's own names, `window` is how much text it wants, `levels` say what
-    each level of eagerness costs, and `budget_ms` is the usual time limit that the model was chosen for.
+    each level of eagerness costs, and `least_ms` is the shortest time in which the model can answer.
     """
 
     state: State
@@ -193,7 +193,7 @@ class Status(_Message, frozen=True, tag="status"):
     device: str = ""
     window: WindowSettings = USUAL_WINDOW
     levels: dict[Eagerness, Level] = {}
-    budget_ms: float = 0.0
+    least_ms: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,7 +165,7 @@ class SharedEngine:
             status.state,
             model=status.model,
             device=status.device,
-            budget_ms=status.budget_ms,
+            least_ms=status.least_ms,
             detail=status.detail,
         )
 

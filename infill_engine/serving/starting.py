@@ -66,7 +66,7 @@ def set_threads() -> None:
 
 def ready_status(engine: "Engine") -> Status:
     """Return the status of a loaded engine, for the clients."""
-    about = (engine.name, engine.device, engine.window, dict(engine.levels), engine.settings.budget_ms)
+    about = (engine.name, engine.device, engine.window, dict(engine.levels), engine.least_ms)
     return Status(State.READY, engine.profile, 1.0, *about)
 
 

@@ -37,18 +37,20 @@ INTERRUPTED = 130  # the status a shell reports for a program ended by Ctrl-C
 
 def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     """Declare the subcommands and their arguments."""
-    complete = _add_command(commands, "complete", "candidates for one place in a file")
+    complete = _add_command(commands, "complete", "print candidates for one place in a file")
     _add_place(complete)
     complete.add_argument(
         "--candidates",
         type=_whole(1, MOST_CANDIDATES),
         default=DEFAULTS.candidates,
         metavar="N",
-        help="how many at most (%(default)s)",
+        help="maximum number of candidates (%(default)s)",
     )
     _add_engine(complete)
 
-    why = _add_command(commands, "why", "what would appear at a place unasked, and which step removed each other text")
+    why = _add_command(
+        commands, "why", "explain what would appear at a place unasked, and why other texts were dropped"
+    )
     _add_place(why)
     why.add_argument(
         "--eagerness",
@@ -58,29 +60,29 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     )
     _add_engine(why)
 
-    doctor = _add_command(commands, "doctor", "what works on this machine, and how to fix what does not")
+    doctor = _add_command(commands, "doctor", "check what works on this machine, and say how to fix what does not")
     doctor.add_argument(
-        "file", metavar="FILE", nargs="?", type=Path, help="also: which language this file is treated as"
+        "file", metavar="FILE", nargs="?", type=Path, help="also report the language detected for this file"
     )
     _add_engine(doctor, from_file=True)
 
-    demo = _add_command(commands, "demo", "a hole filled step by step", prints_json=False)
+    demo = _add_command(commands, "demo", "show a completion being computed, step by step", prints_json=False)
     demo.add_argument(
         "place", metavar="FILE:LINE:COL", nargs="?", help="a place of your own instead of the bundled one"
     )
     _add_engine(demo)
 
-    stats = _add_command(commands, "stats", "what was shown and accepted, how fast, and why nothing was shown")
+    stats = _add_command(commands, "stats", "show what was shown and accepted, how fast, and why nothing was shown")
     stats.add_argument("--reset", action="store_true", help="delete the statistics")
 
     _add_bench(
         _add_command(commands, "bench", "measure this machine; choose model, keystroke budget, number of candidates")
     )
 
-    engine = _add_command(commands, "engine", "the engine of all editor windows: status, restart, stop")
+    engine = _add_command(commands, "engine", "show, restart or stop the engine of all editor windows")
     engine.add_argument("what", choices=("status", "restart", "stop"), help="the action to perform")
 
-    models = _add_command(commands, "models", "families of models: list, info, get, forget", prints_json=False)
+    models = _add_command(commands, "models", "list, inspect, get and forget models", prints_json=False)
     _add_models(models.add_subparsers(title="commands", metavar="COMMAND", dest="what", required=True))
 
 
@@ -162,18 +164,18 @@ def _add_bench(bench: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="models to measure instead of the default one, the main one first",
     )
-    add("--only", nargs="+", choices=BENCH_PARTS, metavar="PART", help=f"some of {', '.join(BENCH_PARTS)}")
+    add("--only", nargs="+", choices=BENCH_PARTS, metavar="PART", help=f"run only some of: {', '.join(BENCH_PARTS)}")
     add("--problems", nargs="+", metavar="FILE", help="problems of your own instead of the bundled ones")
     _add_device(bench)
     _add_precision(bench)
 
 
 def _add_models(commands: "Subparsers[argparse.ArgumentParser]") -> None:
-    commands.add_parser("list", help="model families, their published models, and memory needs")
-    info = commands.add_parser("info", help="a model's configuration, and whether it fits this machine")
+    commands.add_parser("list", help="list model families, their published models, and memory needs")
+    info = commands.add_parser("info", help="show a model's configuration, and whether it fits this machine")
     info.add_argument("name", metavar="NAME", help='"default", a GGUF file, a folder, or OWNER/NAME')
     _add_device(info)
-    forget = commands.add_parser("forget", help="delete what was prepared of a model for this machine")
+    forget = commands.add_parser("forget", help="delete a model's files prepared for this machine")
     forget.add_argument("name", metavar="NAME", help="a name that `models list` shows as prepared")
     get = commands.add_parser("get", help="build the default model's weights here, from a published file")
     get.add_argument("name", metavar="NAME", nargs="?", default="default", help="which model (%(default)s)")
@@ -202,23 +204,23 @@ def _add_engine(parser: argparse.ArgumentParser, *, from_file: bool = False) -> 
     )
     parser.add_argument(
         "--api-key-variable",
-        default=DEFAULTS.engine.key_variable,
+        default=None if from_file else DEFAULTS.engine.key_variable,
         metavar="NAME",
-        help="the environment variable with the key for a server (%(default)s)",
+        help=f"the environment variable with the key for a server ({DEFAULTS.engine.key_variable})",
     )
-    _add_device(parser)
-    _add_precision(parser)
+    _add_device(parser, None if from_file else DEFAULTS.engine.device)
+    _add_precision(parser, None if from_file else DEFAULTS.engine.precision)
 
 
-def _add_device(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--device", default=DEFAULTS.engine.device, help='"auto", "cpu", "cuda", "mps" or "mlx"')
+def _add_device(parser: argparse.ArgumentParser, default: str | None = DEFAULTS.engine.device) -> None:
+    parser.add_argument("--device", default=default, help='"auto", "cpu", "cuda", "mps" or "mlx"')
 
 
-def _add_precision(parser: argparse.ArgumentParser) -> None:
+def _add_precision(parser: argparse.ArgumentParser, default: str | None = DEFAULTS.engine.precision) -> None:
     parser.add_argument(
         "--precision",
         choices=[each.value for each in Precision],
-        default=DEFAULTS.engine.precision,
+        default=default,
         help="number format of the computation; int4 only for published models",
     )
 

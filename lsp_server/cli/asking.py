@@ -71,7 +71,7 @@ def _load_engine(options: argparse.Namespace) -> "Engine":
     Raises whatever `Engine.load` raises.
     """
     model = resolved(options.model, Path.cwd())
-    settings = EngineSettings(model=ModelSettings(dtype=options.precision), budget_ms=options.budget_ms)
+    settings = EngineSettings(model=ModelSettings(dtype=options.precision))
     if is_remote(model):
         print(disclosure(read_address(model)), file=sys.stderr)
         return load_remote(model, options.api_key_variable, settings)

@@ -29,6 +29,7 @@ from infill_engine.types import Answer, Reason
 from lsp_server.cli.place import UNKNOWN_LANGUAGE, open_text
 from lsp_server.cli.terminal import console_of, say
 from lsp_server.engine_client.client import EngineClient
+from lsp_server.engine_client.model_choice import as_shown
 from lsp_server.settings.file import measured_reason, read_file
 from lsp_server.settings.schema import EngineChoice, Precision, ServerSettings, read_settings
 from lsp_server.suggestions.request import build_request
@@ -95,13 +96,12 @@ def run(options: argparse.Namespace) -> int:
     """Print each check as it finishes. Return 1 if one failed."""
     console = None if options.json else console_of(sys.stdout)
     settings = read_settings(read_file()[0])[0]
-    model, budget_ms = options.model or settings.engine.model, options.budget_ms or settings.budget_ms
+    budget_ms = options.budget_ms or settings.budget_ms
     choice = EngineChoice(
-        resolved(model, Path.cwd()),
-        options.device,
-        Precision(options.precision),
-        options.api_key_variable,
-        budget_ms,
+        resolved(options.model or settings.engine.model, Path.cwd()),
+        options.device or settings.engine.device,
+        Precision(options.precision or settings.engine.precision),
+        options.api_key_variable or settings.engine.key_variable,
     )
     checks = []
     explicit_ms = max(budget_ms, settings.explicit_budget_ms)
@@ -115,7 +115,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         well = all(check.status is Verdict.OK for check in checks)
         console.print(
-            "All is well." if well else f"{'It works, with warnings' if ok else 'Some checks failed'}; see above."
+            "All checks passed." if well else f"{'It works, with warnings' if ok else 'Some checks failed'}; see above."
         )
     return 0 if ok else 1
 
@@ -257,7 +257,7 @@ def check_speed(speed: "Speed") -> Check:
 
 
 async def _try_engine(choice: EngineChoice, budget_ms: int) -> Trial:
-    """Start an engine as the server does, wait for its model, request one hole, and stop it."""
+    """Start a private engine, wait for its model, request one hole, and stop it."""
     troubles: list[str] = []
     client = EngineClient(lambda _status: None, troubles.append)
     began = now()
@@ -274,7 +274,8 @@ async def _try_engine(choice: EngineChoice, budget_ms: int) -> Trial:
         await asyncio.sleep(READ_SECONDS)
         asked = now()
         answer = await client.ask(snapshot.uri, request, asked + budget_ms / 1000)
-        return Trial("".join(troubles[:1]), ready_seconds, client.status, answer, 1000 * (now() - asked))
+        status = as_shown(client.status, choice, budget_ms)
+        return Trial("".join(troubles[:1]), ready_seconds, status, answer, 1000 * (now() - asked))
     finally:
         await client.stop()
 

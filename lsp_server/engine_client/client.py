@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
-from msgspec import structs
-
 from infill_engine.budget.deadline import now
 from infill_engine.edits.types import NextEditRequest, NextEdits
 from infill_engine.serving.protocol import (
@@ -224,7 +222,7 @@ class EngineClient:
         """Handle a message from the worker."""
         match message:
             case Status():
-                self._report(self._with_budget(message))
+                self._report(message)
                 if message.state is State.FAILED:
                     self._tell(f"The infill engine could not load its model. {message.detail}")
             case Answered():
@@ -259,13 +257,6 @@ class EngineClient:
         if status is not None:
             self._report(status)
         self._tell(sentence)
-
-    def _with_budget(self, status: Status) -> Status:
-        """Say in a status if a shared engine was started with another budget than this client's."""
-        if status.state is not State.READY or not self.shared or status.budget_ms == self.choice.usual_budget_ms:
-            return status
-        said = f"shared; chosen for the keystroke budget of the first window, {status.budget_ms:.0f} ms"
-        return structs.replace(status, detail="; ".join(filter(None, (status.detail, said))))
 
     def _resolve(self, request_id: int, answer: Answer | NextEdits) -> None:
         if (pending := self.requests.get(request_id)) is not None and isinstance(answer, pending.kind):

@@ -28,12 +28,11 @@ log = logging.getLogger(__name__)
 
 def worker_command(choice: EngineChoice) -> Sequence[str]:
     """Return the command line that starts the worker for an engine."""
-    budget = ("--budget-ms", str(choice.usual_budget_ms))
-    return (sys.executable, "-m", "infill_engine.serving", *engine_options(choice), *budget)
+    return (sys.executable, "-m", "infill_engine.serving", *engine_options(choice))
 
 
 def engine_options(choice: EngineChoice) -> tuple[str, ...]:
-    """Return the options that decide which clients share an engine. The budget does not."""
+    """Return the options that decide which clients share an engine."""
     engine = ("--model", choice.model, "--device", choice.device, "--precision", choice.precision)
     return (*engine, "--api-key-variable", choice.key_variable)
 

@@ -30,16 +30,23 @@ def settled(choice: EngineChoice, roots: Sequence[str]) -> tuple[EngineChoice, s
     return replace(choice, model=resolved(choice.model, folder)), ""
 
 
-def successor(failed: EngineChoice, budget_ms: int) -> EngineChoice | None:
+def successor(failed: EngineChoice) -> EngineChoice | None:
     """Return the engine that replaces one that failed to load; None if the default itself failed."""
     always = ALWAYS_THERE
     if (failed.model, failed.device, failed.precision) == (always.model, always.device, always.precision):
         return None
-    return replace(ALWAYS_THERE, usual_budget_ms=budget_ms)
+    return ALWAYS_THERE
 
 
-def as_shown(status: Status, wanted: EngineChoice) -> Status:
-    """Return the worker's status for display. If another engine was substituted, it names the one the user wanted."""
+def as_shown(status: Status, wanted: EngineChoice, budget_ms: float) -> Status:
+    """Return the engine's status for display.
+
+    If another engine was substituted, it names the one the user wanted. It says if the model cannot answer within the
+    budget of a keystroke.
+    """
+    if status.least_ms > budget_ms:
+        slow = f"too slow for {budget_ms:.0f} ms on this machine: project matches appear at once, the rest later"
+        status = structs.replace(status, detail="; ".join(filter(None, (status.detail, slow))))
     if status.model in (DEFAULT, RETRIEVAL) and wanted.model not in (DEFAULT, RETRIEVAL):
         status = structs.replace(status, model=f"{status.model}, in place of {wanted.model}")
     if status.device and wanted.device not in (ALWAYS_THERE.device, status.device) and not is_remote(wanted.model):

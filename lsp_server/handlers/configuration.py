@@ -76,6 +76,8 @@ async def apply_options(session: Session, told: object) -> None:
         session.reporter.off()
     elif not session.engine.worker.running or settings.engine != before.engine:
         await session.engine.start(session.resolve(settings.engine))
+    elif settings.budget_ms != before.budget_ms:
+        session.show_engine()
 
 
 def _first(told: object) -> object:

@@ -5,7 +5,7 @@ An invalid value is reported once and replaced by its default. No user setting s
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -52,7 +52,6 @@ class EngineChoice:
     device: str = "auto"
     precision: Precision = Precision.AUTO
     key_variable: str = KEY_VARIABLE  # environment variable that holds the key for a remote engine
-    usual_budget_ms: int = 150  # while typing; decides which default model this machine gets; set for the default only
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +129,7 @@ def read_settings(user: object) -> tuple[ServerSettings, tuple[str, ...]]:
                     f"default, {_shown(setting.default)}."
                 )
     engine = {item.name: ours.pop(item.name) for item in fields(EngineChoice) if item.name in ours}
-    settings, choice = ServerSettings(**ours), EngineChoice(**engine)
-    if choice.model == EngineChoice().model:
-        choice = replace(choice, usual_budget_ms=settings.budget_ms)
-    return replace(settings, engine=choice), tuple(warnings)
+    return ServerSettings(**ours, engine=EngineChoice(**engine)), tuple(warnings)
 
 
 def section_of(settings: object) -> object:

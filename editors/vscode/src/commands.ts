@@ -9,7 +9,7 @@ import { tell } from './messages';
 import type { ModelDownload } from './modelDownload';
 import type { NextEdits } from './nextEdit';
 import { pickCandidate } from './pick';
-import { DISMISSED } from './protocol';
+import { DISMISSED, RESTART_ENGINE } from './protocol';
 import { type Reports, showDoctor, statisticsLines, statusLines } from './report';
 import type { Server } from './server';
 import type { Statistics } from './statistics';
@@ -45,7 +45,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
         showStatus: async () => reports.show('Status', await statusLines(server, nextEdits.sentence)),
         showStatistics: async () => reports.show('Statistics', await statisticsLines(statistics, server, folder)),
         showLog: () => log.show(),
-        restart: () => server.restart(),
+        restart: () => restart(server),
         doctor: () => showDoctor(reports, folder),
         menu: () => showMenu(server, download.missing !== undefined),
         downloadDefaultModel: () => download.start(),
@@ -70,15 +70,23 @@ async function accept(command: string): Promise<void> {
 }
 
 /** Hide the ghost text, and tell the server to keep it hidden. */
-async function dismiss({ client }: Server): Promise<void> {
+async function dismiss(server: Server): Promise<void> {
     const document = vscode.window.activeTextEditor?.document;
     await vscode.commands.executeCommand('editor.action.inlineSuggest.hide');
-    if (document && client) {
-        const uri = client.code2ProtocolConverter.asUri(document.uri);
-        const params = { command: DISMISSED, arguments: [{ uri, version: document.version, index: 0 }] };
-        // An older server answers with an error, which means nothing to the user.
-        await client.sendRequest(ExecuteCommandRequest.type, params).catch(() => undefined);
+    if (document && server.client) {
+        const uri = server.client.code2ProtocolConverter.asUri(document.uri);
+        await execute(server, DISMISSED, { uri, version: document.version, index: 0 });
     }
+}
+
+/** Restart the engine, which all windows share; a server that does not run is started instead. */
+async function restart(server: Server): Promise<void> {
+    await (server.client ? execute(server, RESTART_ENGINE) : server.restart());
+}
+
+/** Run a command of the server. An older server answers with an error, which means nothing to the user. */
+async function execute({ client }: Server, command: string, ...argument: unknown[]): Promise<void> {
+    await client?.sendRequest(ExecuteCommandRequest.type, { command, arguments: argument }).catch(() => undefined);
 }
 
 let installing = false;

@@ -130,4 +130,5 @@ export const canvasProgress = new ProgressType<Canvas>();
 
 export const ACCEPTED = 'infill.accepted';
 export const DISMISSED = 'infill.dismissed';
+export const RESTART_ENGINE = 'infill.restartEngine';
 export const DOWNLOAD_MODEL = 'infill.downloadModel';

@@ -115,7 +115,7 @@ function findings(out: string): string[] {
             `${MARKS[status] ?? '?'} ${name}: ${detail}`,
             ...(remedy ? [`  ${remedy}`] : []),
         ]);
-        return [...lines, '', ok ? 'All is well.' : 'Something needs fixing; see above.'];
+        return [...lines, '', ok ? 'All checks passed.' : 'Some checks failed; see above.'];
     } catch {
         return ['✗ doctor: the server has none, or it failed:', ...out.split('\n').slice(-8).map((line) => `  ${line}`)];
     }

@@ -225,7 +225,7 @@ def test_the_menu_and_the_reports(code: Workbench) -> None:
     code.until(lambda: "Taken from the list     2" in code.text(), "the statistics", code.text)
     assert "On this machine" in code.text()
     code.command("Infill: Doctor")
-    code.until(lambda: "All is well." in code.text() or "It works" in code.text(), "the findings", code.text)
+    code.until(lambda: "All checks passed." in code.text() or "It works" in code.text(), "the findings", code.text)
     assert "✓ engine" in code.text()
 
 

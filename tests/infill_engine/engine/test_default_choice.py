@@ -1,4 +1,4 @@
-"""What serves as the default: the model, however small the budget is, and retrieved texts if it cannot be loaded."""
+"""What serves as the default: the model, and retrieved texts if it cannot be loaded."""
 
 import sys
 from pathlib import Path
@@ -14,24 +14,17 @@ from infill_engine.engine import engine_loading as module
 from infill_engine.engine.engine_loading import load_engine
 from infill_engine.errors import ModelNotFoundError, ModelTooLargeError
 from infill_engine.sampling.trunk.tree_sampler import TreeSampler
-from infill_engine.settings import EngineSettings
+from infill_engine.serving.starting import ready_status
 
 SOON = Deadline.after_ms(600_000)
 
 
-def test_the_default_serves_in_any_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tiny = tiny_model(tmp_path)
-    monkeypatch.setattr(module, "load_model", lambda *_: tiny)
-    engine = load_engine("default", device="cpu", settings=EngineSettings(budget_ms=5.0))
-    assert (engine.name, type(engine.proposer)) == ("default", TreeSampler)
-
-
-def test_a_budget_that_is_too_short_for_the_model_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_model_serves_and_tells_its_shortest_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "load_model", lambda *_: tiny_model(tmp_path))
     monkeypatch.setattr(TreeSampler, "least_ms", lambda _sampler: 145.0)
-    slow, fast = (load_engine("default", device="cpu", settings=EngineSettings(budget_ms=ms)) for ms in (150.0, 200.0))
-    assert "too slow here for 150 ms while typing: retrieved texts at once" in slow.profile
-    assert "slow" not in fast.profile
+    engine = load_engine("default", device="cpu")
+    assert (engine.name, type(engine.proposer)) == ("default", TreeSampler)
+    assert ready_status(engine).least_ms == 145.0 + engine.settings.sampler.finish_margin_ms
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from infill_engine.serving.protocol import (
     State,
     Status,
 )
-from infill_engine.settings import EngineSettings, WindowSettings
+from infill_engine.settings import WindowSettings
 from infill_engine.types import (
     AlternativesRequest,
     Answer,
@@ -43,7 +43,7 @@ class HeldEngine:
 
     name, device, window, profile = "held", "cpu", WindowSettings(70, 30), "slowly"
     levels: Mapping[Eagerness, Level] = {}
-    settings = EngineSettings()
+    least_ms = 5.0
 
     def __init__(self) -> None:
         self.calls: queue.Queue[tuple[str, str]] = queue.Queue()

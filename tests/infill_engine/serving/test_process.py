@@ -86,15 +86,6 @@ def test_stray_prints_do_not_reach_the_frames() -> None:
         assert worker.stderr.read().count(b"a stray print") == 3
 
 
-def test_a_server_elsewhere_is_given_the_budget_too() -> None:
-    nobody = "llama:http://127.0.0.1:9"
-    with start_with("-m", "infill_engine.serving", "--model", nobody, "--budget-ms", "300") as worker:
-        assert decode(read_frame(worker.stdout)).budget_ms == 0
-        assert decode(read_frame(worker.stdout)).budget_ms == 300
-        worker.stdin.close()
-        assert worker.wait(10) == 0
-
-
 def test_it_ends_with_its_pipe_even_while_loading() -> None:
     with start(NEVER_LOADED) as worker:
         assert decode(read_frame(worker.stdout)) == Status("loading")

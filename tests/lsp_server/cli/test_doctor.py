@@ -45,7 +45,7 @@ def test_lines_for_people(tmp_path: Path) -> None:
     assert done.returncode == 0
     *checks, last = done.stdout.splitlines()
     assert [line.split()[:2] for line in checks] == [["ok", name] for name in NAMES]
-    assert last == "All is well."
+    assert last == "All checks passed."
 
 
 def test_what_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

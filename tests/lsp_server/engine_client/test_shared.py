@@ -44,13 +44,6 @@ async def test_two_windows_have_one_engine(own_folder: Path) -> None:
         assert (await quick).candidates[0].text == "a"
 
 
-async def test_the_same_budget_is_not_needed_and_the_difference_is_told() -> None:
-    async with editor_window() as (one, _), editor_window(EngineChoice(usual_budget_ms=700)) as (other, _):
-        assert one.worker.pid == other.worker.pid
-        assert "150 ms" in other.status.detail
-        assert "150 ms" not in one.status.detail
-
-
 async def test_other_settings_have_another_engine() -> None:
     async with editor_window() as (one, _), editor_window(EngineChoice(model="scripted")) as (other, _):
         assert one.worker.pid != other.worker.pid
