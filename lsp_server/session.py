@@ -19,7 +19,7 @@ from lsp_server.status import StatusReporter
 from lsp_server.suggestions.completions import Completions
 from lsp_server.suggestions.late_answers import LateAnswers
 from lsp_server.suggestions.next_edits.log import EditLog
-from lsp_server.suggestions.next_edits.search import NextEdits
+from lsp_server.suggestions.next_edits.search import NextEditSearch
 from lsp_server.suggestions.outcomes import SuggestionTracker
 from lsp_server.suggestions.prefetch import Prefetcher
 from lsp_server.suggestions.request_builder import RequestBuilder
@@ -39,7 +39,7 @@ class Session:
     workspace: Workspace = field(default_factory=Workspace)
     background: BackgroundTasks = field(default_factory=BackgroundTasks)
     edit_log: EditLog = field(default_factory=EditLog)
-    next_edits: NextEdits = field(init=False)
+    next_edits: NextEditSearch = field(init=False)
     reporter: StatusReporter = field(init=False)
     engine: EngineClient = field(init=False)
     suggestions: SuggestionTracker = field(init=False)
@@ -51,7 +51,7 @@ class Session:
 
     def __post_init__(self, command: Command) -> None:
         self.reporter = StatusReporter(self.protocol)
-        self.next_edits = NextEdits(
+        self.next_edits = NextEditSearch(
             self.edit_log,
             lambda uri: path_in_project(uri, self.workspace.roots),
             lambda one: self.requests.project_text(one),

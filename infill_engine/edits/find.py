@@ -119,7 +119,9 @@ def find_consequences(
     kept = _distinct(_checked(parsed, _clean(found, after.text, cursor)))
     if not whole:
         outside = edited.after[:start], edited.after[end + growth :]
-        staying = [one for one in kept if not (one.kind.follows and _reaches_out(one, edited.language, *outside))]
+        staying = [
+            one for one in kept if not (one.kind.is_consequence and _reaches_out(one, edited.language, *outside))
+        ]
         if kept and not staying:
             return Consequences(reason=NoEditReason.TOO_LARGE)
         kept = [_moved(proposal, start) for proposal in staying]
@@ -233,7 +235,7 @@ def _distinct(found: Iterator[Proposal]) -> list[Proposal]:
         known = best.get(proposal.edits)
         if known is None or known.confidence < proposal.confidence:
             best[proposal.edits] = proposal
-    ordered = sorted(best.values(), key=lambda proposal: (not proposal.kind.follows, -proposal.confidence))
+    ordered = sorted(best.values(), key=lambda proposal: (not proposal.kind.is_consequence, -proposal.confidence))
     necessary = [edit.span for one in ordered if one.kind in NECESSARY for edit in one.edits]
     return [one for one in ordered if one.kind not in REPEATED or not _touches(one, necessary)]
 

@@ -21,16 +21,15 @@ class Kind(StrEnum):
     MODEL = "model"  # what the language model expects next
 
     @property
-    def follows(self) -> bool:
-        """Whether syntax and names make it necessary. Such proposals come first."""
-        return self not in (Kind.ALIKE, Kind.MODEL)
+    def is_consequence(self) -> bool:
+        """Whether syntax and names suggest it, without an example or a model. Such proposals come first."""
+        return self in (Kind.RENAME, Kind.SIGNATURE, Kind.FIELD, Kind.LITERAL, Kind.SIMILAR_LINE)
 
 
 class NoEditReason(StrEnum):
     """Why there is no proposal. Every answer without proposals has exactly one."""
 
-    # no edit since the document was opened or the last proposal was applied or dismissed
-    NOTHING_EDITED = "nothing_edited"
+    NOTHING_EDITED = "nothing_edited"  # no edit since the document was opened
     NO_CONSEQUENCE = "no_consequence"  # everything still fits
     HALF_WRITTEN = "half_written"  # the edit broke the syntax: its other half is still to come
     AMBIGUOUS = "ambiguous"  # a name was changed, and its other uses may mean something else
@@ -45,6 +44,9 @@ class NoEditReason(StrEnum):
     STALE = "stale"  # the request is for a version that is not the newest
     SUPERSEDED = "superseded"
     CANCELLED = "cancelled"
+    LOADING = "loading"  # nothing exact follows, and the model is still being loaded
+    DEADLINE = "deadline"  # nothing exact follows, and the model found nothing in time
+    WORKER_FAILED = "worker_failed"  # nothing exact follows, and the engine does not run
     FAILED = "failed"
 
 

@@ -30,7 +30,7 @@ from lsp_server.suggestions.answers import answer_by
 from lsp_server.suggestions.next_edits.bursts import offset, place_at
 from lsp_server.suggestions.next_edits.by_model import ByModel
 from lsp_server.suggestions.next_edits.search import Found
-from lsp_server.suggestions.next_edits.shown import Held
+from lsp_server.suggestions.next_edits.shown import ShownProposal
 
 MOST_ERRORS = 20  # errors that the model is told; a file with more is still being written
 LONGEST_SECONDS = 2.0  # time that the model may take for one region, even if the budget is shorter
@@ -43,7 +43,7 @@ async def next_edit(session: Session, params: NextEditParams, arrived: float) ->
     """Return all proposals, or the reason why there are none. Never raises."""
     snapshot, found = await _found(session, params, params.text_document.version, params.errors)
     return {
-        "proposals": [_proposal(session, snapshot, held) for held in found.held] if snapshot is not None else [],
+        "proposals": [_proposal(session, snapshot, shown) for shown in found.proposals] if snapshot is not None else [],
         "reason": None if found.reason is None else found.reason.value,
         "version": None if snapshot is None else snapshot.client_version,
         "elapsedMs": round((now() - arrived) * 1000, 1),
@@ -55,9 +55,9 @@ async def inline_edit(session: Session, params: PlaceParams) -> dict[str, object
     # These clients send the version from before the changes that they send just ahead of the request. They themselves
     # drop edits for any other version than the current one.
     snapshot, found = await _found(session, params, None)
-    if snapshot is None or not found.held:
+    if snapshot is None or not found.proposals:
         return {"edits": []}
-    best = found.held[0]
+    best = found.proposals[0]
     accepted = {"uri": snapshot.uri, "id": best.id}
     command = types.Command(title="Accepted", command=ACCEPT_NEXT_EDIT, arguments=[accepted])
     document = {"uri": snapshot.uri, "version": snapshot.client_version}
@@ -126,14 +126,14 @@ def _without_deleted(session: Session, snapshot: Snapshot, found: Found) -> Foun
     """Return the proposals that do not bring back what the user has just deleted."""
     lines, deletions = snapshot.lines, session.suggestions.deletions
     kept = tuple(
-        held
-        for held in found.held
+        shown
+        for shown in found.proposals
         if not any(
             deletions.restores(snapshot, place_at(lines, edit.span.start), place_at(lines, edit.span.end), edit.new)
-            for edit in held.proposal.edits
+            for edit in shown.proposal.edits
         )
     )
-    return Found(kept, found.reason if kept or not found.held else NoEditReason.DISMISSED)
+    return Found(kept, found.reason if kept or not found.proposals else NoEditReason.DISMISSED)
 
 
 def _asks_model(session: Session) -> bool:
@@ -167,17 +167,17 @@ def _by_model(session: Session, snapshot: Snapshot, errors: Sequence[ReportedErr
     )
 
 
-def _proposal(session: Session, snapshot: Snapshot, held: Held) -> dict[str, object]:
+def _proposal(session: Session, snapshot: Snapshot, shown: ShownProposal) -> dict[str, object]:
     return {
-        "id": held.id,
-        "kind": held.proposal.kind.value,
-        "label": held.proposal.label,
-        "confidence": round(held.proposal.confidence, 3),
-        "edits": _edits(session, snapshot, held),
+        "id": shown.id,
+        "kind": shown.proposal.kind.value,
+        "label": shown.proposal.label,
+        "confidence": round(shown.proposal.confidence, 3),
+        "edits": _edits(session, snapshot, shown),
     }
 
 
-def _edits(session: Session, snapshot: Snapshot, held: Held) -> list[dict[str, object]]:
+def _edits(session: Session, snapshot: Snapshot, shown: ShownProposal) -> list[dict[str, object]]:
     lines = snapshot.lines
     return [
         {
@@ -187,5 +187,5 @@ def _edits(session: Session, snapshot: Snapshot, held: Held) -> list[dict[str, o
             "oldText": edit.span.text,
             "newText": edit.new,
         }
-        for edit in held.proposal.edits
+        for edit in shown.proposal.edits
     ]

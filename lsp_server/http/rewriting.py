@@ -19,7 +19,7 @@ from lsp_server.http.question import Question
 from lsp_server.suggestions.next_edits.bursts import BULK_SECONDS, REMEMBERED
 from lsp_server.suggestions.next_edits.by_model import ByModel
 from lsp_server.suggestions.next_edits.log import EditLog
-from lsp_server.suggestions.next_edits.search import NextEdits
+from lsp_server.suggestions.next_edits.search import NextEditSearch
 
 MOST_STEPS = 12  # lines of an edit that are changed one by one
 MOST_LINES = 50  # of an edit; nothing follows from longer ones
@@ -32,7 +32,7 @@ class Retold:
     """A question's document after its edits."""
 
     question: Question
-    next_edits: NextEdits
+    next_edits: NextEditSearch
     snapshot: Snapshot
 
     async def next_region(self, by_model: ByModel | None = None) -> str | None:
@@ -43,7 +43,7 @@ class Retold:
         except Exception as fault:
             log.error("a search for next edits failed: %s", without_text(fault))
             return None
-        return _region_after(self.question, [held.proposal for held in found.held])
+        return _region_after(self.question, [shown.proposal for shown in found.proposals])
 
 
 def retold(question: Question, uri: str, language: str) -> Retold:
@@ -73,7 +73,7 @@ def retold(question: Question, uri: str, language: str) -> Retold:
             make(name, edit.above + edit.new + edit.below)
     snapshot = documents.get(uri)
     assert snapshot is not None
-    return Retold(question, NextEdits(log, paths.__getitem__, pause_seconds=0), snapshot)
+    return Retold(question, NextEditSearch(log, paths.__getitem__, pause_seconds=0), snapshot)
 
 
 def with_candidate(question: Question, candidate: str) -> str | None:

@@ -48,6 +48,9 @@ const NO_NEXT_EDIT: Record<string, string> = {
     excluded: 'the file is excluded',
     unsupported: 'this document is too large or of an unsupported kind',
     too_large: 'the document is too long to be sure of all places',
+    loading: 'nothing is certain, and the model is still loading',
+    deadline: 'nothing is certain, and the model found nothing in time',
+    worker_failed: 'nothing is certain, and the engine has stopped',
     failed: 'an error; Infill: Show Log names it',
 };
 

@@ -71,18 +71,18 @@ class Bursts:
     """The newest bursts of one document, oldest first. `reason` is why the last edit must not be followed up."""
 
     reason: NoEditReason | None = NoEditReason.NOTHING_EDITED
-    _held: list[Burst] = field(default_factory=list)
+    _bursts: list[Burst] = field(default_factory=list)
     _recent: list[tuple[float, int, int]] = field(default_factory=list)  # time, characters and lines of each edit
 
     @property
     def newest(self) -> Burst | None:
         """The burst that contains the last edit."""
-        return self._held[-1] if self._held else None
+        return self._bursts[-1] if self._bursts else None
 
     @property
     def all(self) -> Sequence[Burst]:
         """All bursts that are remembered, oldest first."""
-        return self._held
+        return self._bursts
 
     def edited(self, step: Step, edit: Edited, at: float, *, announced: bool = False) -> bool:
         """Record a change of the document. Return whether it continues the newest burst.
@@ -108,13 +108,13 @@ class Bursts:
             newest.at = at
             return True
         if newest is not None and at - newest.at > FORGOTTEN_SECONDS:
-            self._held.clear()
-        for burst in self._held:
+            self._bursts.clear()
+        for burst in self._bursts:
             if edit.row < burst.first:
                 burst.first, burst.last = burst.first + grown, burst.last + grown
         change = (Change(edit.start, edit.end, edit.new),)
-        self._held.append(Burst(before, change, edit.row, edit.row + edit.rows, at, announced=announced))
-        del self._held[:-REMEMBERED]
+        self._bursts.append(Burst(before, change, edit.row, edit.row + edit.rows, at, announced=announced))
+        del self._bursts[:-REMEMBERED]
         return False
 
     def undone(self) -> None:
@@ -123,7 +123,7 @@ class Bursts:
 
     def forget(self, reason: NoEditReason) -> None:
         """Discard all edits so far, for this reason."""
-        self._held.clear()
+        self._bursts.clear()
         self.reason = reason
 
     def rests(self, row: int) -> None:
@@ -140,9 +140,9 @@ class Bursts:
         after = "".join(snapshot.lines)
         changes: tuple[Change, ...] = ()
         edits = tuple(pair for burst in history for pair in burst.hunks())
-        if not self._held:
+        if not self._bursts:
             yield EditedText(after, after, (), snapshot.language, cursor, edits)
-        for burst in reversed(self._held[-COMPOSED:]):
+        for burst in reversed(self._bursts[-COMPOSED:]):
             changes = followed_by(burst.changes, changes)
             before = "".join(burst.before.lines)
             net = trimmed(before, changes)

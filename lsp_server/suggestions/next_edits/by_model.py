@@ -44,9 +44,9 @@ class ByModel:
     project_text: str = ""
     show_from: float | Eagerness = Eagerness.BALANCED
 
-    async def ask(self, request: NextEditRequest) -> Sequence[Proposal]:
+    async def ask(self, request: NextEditRequest) -> NextEdits:
         """Return what the model proposes."""
-        return (await self.engine.next_edits(self.document, request, now() + self.seconds)).proposals
+        return await self.engine.next_edits(self.document, request, now() + self.seconds)
 
     def request(
         self, snapshot: Snapshot, bursts: Sequence[Burst], cursor: int | None, path_of: Callable[[str], str]

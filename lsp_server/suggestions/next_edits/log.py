@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from threading import Event
 
 from infill_engine.budget.deadline import now
-from infill_engine.edits.types import Diagnostic, NoEditReason, Proposal
+from infill_engine.edits.types import Diagnostic, NextEdits, NoEditReason
 from lsp_server.documents.snapshots import DocumentChange, EditKind, Step
 from lsp_server.suggestions.next_edits.bursts import FORGOTTEN_SECONDS, Burst, Bursts, edited_by
 from lsp_server.suggestions.next_edits.shown import Shown
@@ -19,7 +19,7 @@ class Running:
     """What is under way for a document."""
 
     stop: Event = field(default_factory=Event)  # stops the search for what is exact
-    asking: "asyncio.Task[Sequence[Proposal]] | None" = None  # the model
+    asking: "asyncio.Task[NextEdits] | None" = None  # the model
     told: Sequence[Diagnostic] = ()  # the errors that the model was told
     overtaken: "asyncio.Future[None] | None" = None  # the question that waits for the model
 
@@ -39,7 +39,7 @@ class Running:
 
 
 @dataclass(slots=True)
-class Document:
+class EditState:
     """What is known of a document."""
 
     bursts: Bursts = field(default_factory=Bursts)
@@ -69,23 +69,23 @@ class Document:
 class EditLog:
     """The edits of all documents, and what is shown in them."""
 
-    _documents: dict[str, Document] = field(default_factory=dict)
+    _documents: dict[str, EditState] = field(default_factory=dict)
     _closed: dict[str, Bursts] = field(default_factory=dict)
 
-    def of(self, uri: str) -> Document:
+    def of(self, uri: str) -> EditState:
         """Return a document's part."""
-        return self._documents.setdefault(uri, Document())
+        return self._documents.setdefault(uri, EditState())
 
     def changed(self, change: DocumentChange) -> None:
         """Record what one notification changes in a document."""
-        held = self.of(change.after.uri)
-        held.running.overtake()
+        state = self.of(change.after.uri)
+        state.running.overtake()
         for step in change.steps:
-            held.record(step, change.arrived)
+            state.record(step, change.arrived)
         if change.after.last_edit is EditKind.UNDO:
-            held.bursts.undone()
-            held.shown.clear()
-            held.running.outdate()
+            state.bursts.undone()
+            state.shown.clear()
+            state.running.outdate()
 
     def rests(self, uri: str, row: int) -> None:
         """The cursor has come to rest in a row."""
@@ -99,10 +99,10 @@ class EditLog:
 
     def closed(self, uri: str) -> None:
         """Drop the state of a closed document, including what was dismissed. Its edits can still be repeated."""
-        held = self._documents.pop(uri, None)
-        if held is not None:
-            held.running.outdate()
-            self._closed[uri] = held.bursts
+        state = self._documents.pop(uri, None)
+        if state is not None:
+            state.running.outdate()
+            self._closed[uri] = state.bursts
             for oldest in list(self._closed)[:-MOST_CLOSED]:
                 del self._closed[oldest]
 
@@ -113,8 +113,8 @@ class EditLog:
 
     def end(self) -> None:
         """End all that is under way."""
-        for held in self._documents.values():
-            held.running.outdate()
+        for state in self._documents.values():
+            state.running.outdate()
 
     def history(self, uri: str) -> list[Burst]:
         """Return the bursts of all documents, oldest first; the newest of this one is the last."""

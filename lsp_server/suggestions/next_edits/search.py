@@ -8,14 +8,22 @@ from functools import partial
 from typing import TypeVar
 
 from infill_engine.budget.deadline import now
-from infill_engine.edits.types import Consequences, EditedText, NoEditReason, Proposal
-from infill_engine.types import ProjectText
+from infill_engine.edits.types import Consequences, EditedText, NextEdits, NoEditReason, Proposal
+from infill_engine.types import ProjectText, Reason
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.suggestions.next_edits.by_model import ByModel
-from lsp_server.suggestions.next_edits.log import Document, EditLog
-from lsp_server.suggestions.next_edits.shown import Held, Shown
+from lsp_server.suggestions.next_edits.log import EditLog, EditState
+from lsp_server.suggestions.next_edits.shown import Shown, ShownProposal
 
 PAUSE_SECONDS = 0.15  # after the last edit, before proposing anything at the place the user is typing
+MOST_PROPOSALS = 4
+
+# What the user learns if nothing exact follows and the model did not answer.
+_WITHOUT_MODEL = {
+    Reason.LOADING: NoEditReason.LOADING,
+    Reason.DEADLINE: NoEditReason.DEADLINE,
+    Reason.WORKER_FAILED: NoEditReason.WORKER_FAILED,
+}
 
 T = TypeVar("T")
 Find = Callable[[EditedText, Callable[[], bool]], Consequences]
@@ -40,7 +48,7 @@ def exact(
     settled = not texts
     alike: Consequences | None = None  # what follows from the fewest edits as an example
     for edited in reversed(texts):  # the newest last: it wins where two contradict each other
-        shown.follows(edited)
+        shown.record_replaced(edited)
     for number, edited in enumerate(texts):
         found = find(edited, stop)
         if stop():
@@ -51,10 +59,10 @@ def exact(
             found, settled = Consequences(reason=NoEditReason.DISMISSED), True
         elif allowed:
             found = replace(found, proposals=allowed)
-            if allowed[0].kind.follows:
+            if allowed[0].kind.is_consequence:
                 break
             alike = alike or found
-    if alike is not None and not (found.proposals and found.proposals[0].kind.follows):
+    if alike is not None and not (found.proposals and found.proposals[0].kind.is_consequence):
         found = alike
     return replace(found, settled=settled)
 
@@ -68,12 +76,12 @@ def leaves_open(found: Consequences) -> bool:
 class Found:
     """The proposals for one version of a document, or why there are none."""
 
-    held: tuple[Held, ...] = ()
+    proposals: tuple[ShownProposal, ...] = ()
     reason: NoEditReason | None = None
 
 
 @dataclass(eq=False, slots=True)
-class NextEdits:
+class NextEditSearch:
     """Answers questions for next edits after what is in the log.
 
     Exact ones are found in a thread of their own, so they come whatever the engine's process does.
@@ -93,55 +101,56 @@ class NextEdits:
         `cursor` is the user's position as a character offset, and `row` its row. Where nothing is necessary, the
         answer is what `by_model` expects.
         """
-        held = self.log.of(snapshot.uri)
-        held.running.overtake()
-        stop = held.running.stop
-        reason = held.bursts.reason
+        state = self.log.of(snapshot.uri)
+        state.running.overtake()
+        stop = state.running.stop
+        reason = state.bursts.reason
         elsewhere = reason is NoEditReason.NOTHING_EDITED and self.log.has_recent_edits()
         if reason is not None and not elsewhere:
             return Found(reason=reason)
-        await self._pause(held, row)
+        await self._pause(state, row)
         if stop.is_set():
             return Found(reason=NoEditReason.SUPERSEDED)
-        earlier = tuple(one.proposal for one in held.shown.held)
-        if earlier and not held.fresh:
-            return _answer(held, snapshot, earlier)
+        earlier = tuple(one.proposal for one in state.shown.proposals)
+        if earlier and not state.fresh:
+            return _answer(state, snapshot, earlier)
         path, project = self.path_of(snapshot.uri), self.project_of(snapshot)
-        edited = held.bursts.texts(snapshot, cursor, self.log.history(snapshot.uri))
+        edited = state.bursts.texts(snapshot, cursor, self.log.history(snapshot.uri))
         texts = [replace(one, path=path, project=project) for one in edited]
-        found = await self._in_thread(partial(exact, texts, held.shown, self.find, stop.is_set))
+        found = await self._in_thread(partial(exact, texts, state.shown, self.find, stop.is_set))
         proposals: Sequence[Proposal] = found.proposals
+        why_not = state.bursts.reason or found.reason
         if by_model is not None and not (proposals or stop.is_set()):
-            if held.is_at_newest(row) and (found.half_written or not found.settled):
-                proposals = held.shown.allowed(await by_model.at_cursor(snapshot, cursor))
+            if state.is_at_newest(row) and (found.half_written or not found.settled):
+                proposals = state.shown.allowed(await by_model.at_cursor(snapshot, cursor))
             if leaves_open(found) and not (proposals or stop.is_set()):
-                proposals = await self._expected(held, snapshot, cursor, by_model)
+                expected = await self._expected(state, snapshot, cursor, by_model)
+                proposals = state.shown.allowed(expected.proposals)
+                why_not = _WITHOUT_MODEL.get(expected.reason, why_not)
         if stop.is_set():
             return Found(reason=NoEditReason.SUPERSEDED)
-        held.fresh = False
+        state.fresh = False
         more = (proposal for proposal in earlier if proposal not in proposals)
-        return _answer(held, snapshot, (*proposals, *more), held.bursts.reason or found.reason)
+        return _answer(state, snapshot, (*proposals, *more)[:MOST_PROPOSALS], why_not)
 
     def end(self) -> None:
         """End all searches."""
         self.log.end()
         self._executor.shutdown(wait=False, cancel_futures=True)
 
-    async def _pause(self, held: Document, row: int) -> None:
+    async def _pause(self, state: EditState, row: int) -> None:
         """If the cursor is where the user types, wait until they pause."""
-        newest = held.bursts.newest
-        if newest is None or not held.is_at_newest(row):
+        newest = state.bursts.newest
+        if newest is None or not state.is_at_newest(row):
             return
         left = newest.at + self.pause_seconds - now()
         if left > 0:
             await asyncio.sleep(min(left, self.pause_seconds))
 
-    async def _expected(
-        self, held: Document, snapshot: Snapshot, cursor: int | None, by_model: ByModel
-    ) -> list[Proposal]:
+    async def _expected(self, state: EditState, snapshot: Snapshot, cursor: int | None, by_model: ByModel) -> NextEdits:
         """Return what the model proposes in time. It is asked once for a text and its errors; what it finds later is
         kept."""
-        running = held.running
+        running = state.running
         if running.asking is not None and running.told != by_model.diagnostics:
             running.asking.cancel()
             running.asking = None
@@ -151,41 +160,39 @@ class NextEdits:
         asking = running.asking
         overtaken = running.overtaken = asyncio.get_running_loop().create_future()
         await asyncio.wait((asking, overtaken), timeout=by_model.wait_seconds, return_when=asyncio.FIRST_COMPLETED)
-        if overtaken.done():
-            return []
+        if overtaken.done() or asking.cancelled():
+            return NextEdits()
         if not asking.done():
-            asking.add_done_callback(partial(_late, held, snapshot, by_model))
-            return []
-        if asking.cancelled():
-            return []
-        if asking.exception() is not None or not asking.result():
+            asking.add_done_callback(partial(_late, state, snapshot, by_model))
+            return NextEdits(reason=Reason.DEADLINE)
+        if asking.exception() is not None or not asking.result().proposals:
             running.asking = None  # asking again may find more: the engine may have been busy or loading
-        return held.shown.allowed(asking.result())
+        return asking.result()
 
-    async def _by_model(self, snapshot: Snapshot, cursor: int | None, by_model: ByModel) -> Sequence[Proposal]:
+    async def _by_model(self, snapshot: Snapshot, cursor: int | None, by_model: ByModel) -> NextEdits:
         asked = partial(by_model.request, snapshot, self.log.history(snapshot.uri), cursor, self.path_of)
         request = await self._in_thread(asked)
-        return () if request is None else await by_model.ask(request)
+        return NextEdits() if request is None else await by_model.ask(request)
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._executor, work)
 
 
-def _late(held: Document, snapshot: Snapshot, by_model: ByModel, asking: "asyncio.Task[Sequence[Proposal]]") -> None:
+def _late(state: EditState, snapshot: Snapshot, by_model: ByModel, asking: "asyncio.Task[NextEdits]") -> None:
     """Keep what the model found after the answer, and announce it."""
-    newest = asking is held.running.asking
-    if not newest or asking.cancelled() or asking.exception() is not None or held.shown.held:
+    newest = asking is state.running.asking
+    if not newest or asking.cancelled() or asking.exception() is not None or state.shown.proposals:
         return
-    found = held.shown.allowed(asking.result())
+    found = state.shown.allowed(asking.result().proposals)
     if found:
-        held.shown.show(found, f"{snapshot.version}-")
+        state.shown.show(found, f"{snapshot.version}-")
         by_model.on_late()
 
 
 def _answer(
-    held: Document, snapshot: Snapshot, proposals: Sequence[Proposal], reason: NoEditReason | None = None
+    state: EditState, snapshot: Snapshot, proposals: Sequence[Proposal], reason: NoEditReason | None = None
 ) -> Found:
     if not proposals:
-        held.shown.clear()
+        state.shown.clear()
         return Found(reason=reason or NoEditReason.NO_CONSEQUENCE)
-    return Found(tuple(held.shown.show(proposals, f"{snapshot.version}-")))
+    return Found(tuple(state.shown.show(proposals, f"{snapshot.version}-")))

@@ -16,7 +16,7 @@ Key = tuple[str, frozenset[tuple[str, str]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ShownProposal:
     """A proposal and the id by which the client knows it."""
 
     id: str
@@ -27,22 +27,22 @@ class Held:
 class Shown:
     """The proposals for one document, best first, adjusted to its newest text."""
 
-    held: list[Held] = field(default_factory=list)
+    proposals: list[ShownProposal] = field(default_factory=list)
     _refused: dict[Key, None] = field(default_factory=dict)  # in order, oldest first
     _replaced: dict[tuple[str, str], None] = field(default_factory=dict)
     _count: int = 0
 
-    def show(self, proposals: Iterable[Proposal], prefix: str) -> list[Held]:
-        """Add new proposals. Proposals that are already held keep their ids."""
-        known = {held.proposal.edits: held for held in self.held}
+    def show(self, proposals: Iterable[Proposal], prefix: str) -> list[ShownProposal]:
+        """Add new proposals. Proposals that are already shown keep their ids."""
+        known = {shown.proposal.edits: shown for shown in self.proposals}
         fresh = []
         for proposal in proposals:
-            held = known.get(proposal.edits)
-            if held is None:
+            shown = known.get(proposal.edits)
+            if shown is None:
                 self._count += 1
-                held = Held(f"{prefix}{self._count}", proposal)
-            fresh.append(held)
-        self.held = fresh
+                shown = ShownProposal(f"{prefix}{self._count}", proposal)
+            fresh.append(shown)
+        self.proposals = fresh
         return fresh
 
     def allowed(self, proposals: Iterable[Proposal]) -> list[Proposal]:
@@ -59,15 +59,15 @@ class Shown:
         Returns whether the change was one that a proposal contained.
         """
         kept, announced = [], False
-        for held in self.held:
-            proposal = carried(held.proposal, edit)
-            announced |= proposal is not None and len(proposal.edits) < len(held.proposal.edits)
+        for shown in self.proposals:
+            proposal = carried(shown.proposal, edit)
+            announced |= proposal is not None and len(proposal.edits) < len(shown.proposal.edits)
             if proposal is not None and proposal.edits:
-                kept.append(replace(held, proposal=proposal))
-        self.held = kept
+                kept.append(replace(shown, proposal=proposal))
+        self.proposals = kept
         return announced
 
-    def follows(self, edited: EditedText) -> None:
+    def record_replaced(self, edited: EditedText) -> None:
         """Record what the user replaced, so that no proposal restores it."""
         for start, end, new in words_changed(edited.before, edited.changes, edited.language):
             old = edited.before[start:end]
@@ -79,16 +79,16 @@ class Shown:
 
     def dismiss(self, ids: Sequence[str] | None) -> None:
         """Withdraw these proposals, or all, and never show equal ones again."""
-        refused = [held for held in self.held if ids is None or held.id in ids]
-        for held in refused:
-            self._refused[key_of(held.proposal)] = None
+        refused = [shown for shown in self.proposals if ids is None or shown.id in ids]
+        for shown in refused:
+            self._refused[key_of(shown.proposal)] = None
         for key in list(self._refused)[:-MOST_DISMISSED]:
             del self._refused[key]
-        self.held = [held for held in self.held if held not in refused]
+        self.proposals = [shown for shown in self.proposals if shown not in refused]
 
     def clear(self) -> None:
         """Withdraw all proposals. They may be shown again."""
-        self.held = []
+        self.proposals = []
 
     def _puts_back(self, proposal: Proposal) -> bool:
         """Return whether a proposal leads back to what the user replaced and has not brought back since.

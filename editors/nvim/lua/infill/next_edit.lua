@@ -109,8 +109,10 @@ function M.ask(bufnr)
   local question = newest
   local tick = vim.api.nvim_buf_get_changedtick(bufnr)
   questions[bufnr] = { tick = tick, errors = errors_in(bufnr) }
+  local document = vim.lsp.util.make_text_document_params(bufnr)
+  document.version = vim.lsp.util.buf_versions[bufnr]
   client:request(METHOD, {
-    textDocument = vim.lsp.util.make_text_document_params(bufnr),
+    textDocument = document,
     position = place.position(here, client.offset_encoding),
     errors = questions[bufnr].errors,
   }, function(fault, answer)

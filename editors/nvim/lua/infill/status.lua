@@ -45,6 +45,9 @@ local NO_NEXT_EDIT = {
   excluded = 'the file is excluded',
   unsupported = 'the file is not supported',
   too_large = 'the file is too long to be sure of all places',
+  loading = 'nothing is certain, and the model is still loading',
+  deadline = 'nothing is certain, and the model found nothing in time',
+  worker_failed = 'nothing is certain, and the engine has stopped',
   failed = 'an error; `:Infill log` names it',
 }
 

@@ -5,8 +5,8 @@ import asyncio
 from lsp_server.documents.snapshots import Change, Documents, Snapshot
 from lsp_server.suggestions.next_edits.bursts import place_at
 from lsp_server.suggestions.next_edits.log import EditLog
-from lsp_server.suggestions.next_edits.search import Found, NextEdits
-from lsp_server.suggestions.next_edits.shown import Held
+from lsp_server.suggestions.next_edits.search import Found, NextEditSearch
+from lsp_server.suggestions.next_edits.shown import ShownProposal
 
 URI = "file:///project/a.py"
 
@@ -36,7 +36,7 @@ class Desk:
     def __init__(self, text: str = PROGRAM, language: str = "python") -> None:
         self.documents = Documents()
         self.log = EditLog()
-        self.edits = NextEdits(self.log, lambda uri: uri.rpartition("/")[2], pause_seconds=0)
+        self.edits = NextEditSearch(self.log, lambda uri: uri.rpartition("/")[2], pause_seconds=0)
         self.documents.open(URI, language, text)
         self.seconds = 1000.0
 
@@ -75,10 +75,10 @@ class Desk:
         snapshot = self.snapshot
         return asyncio.run(self.edits.ask(snapshot, None, row))
 
-    def accept(self, held: Held) -> None:
-        edits = sorted(held.proposal.edits, reverse=True)
+    def accept(self, shown: ShownProposal) -> None:
+        edits = sorted(shown.proposal.edits, reverse=True)
         self.change(*((edit.span.start, edit.span.end, edit.new) for edit in edits))
 
 
 def labels(found: Found) -> list[str]:
-    return [held.proposal.label for held in found.held]
+    return [shown.proposal.label for shown in found.proposals]

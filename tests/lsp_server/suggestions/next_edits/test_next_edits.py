@@ -21,18 +21,18 @@ def test_a_name_typed_letter_by_letter_is_one_edit() -> None:
     desk.replace("width", "breadth")
     found = desk.ask()
     assert labels(found) == ["rename 1 more use"]
-    desk.accept(found.held[0])
+    desk.accept(found.proposals[0])
     assert desk.text == PROGRAM.replace("width", "breadth")
-    assert desk.ask().held == ()
+    assert desk.ask().proposals == ()
 
 
 def test_a_name_that_is_typed_on_replaces_what_was_proposed() -> None:
     desk = Desk()
     desk.replace("width", "br")
-    assert [edit.new for edit in desk.ask().held[0].proposal.edits] == ["br"]
+    assert [edit.new for edit in desk.ask().proposals[0].proposal.edits] == ["br"]
     at = desk.text.index("br") + 2
     desk.change((at, at, "eadth"))
-    assert [edit.new for edit in desk.ask().held[0].proposal.edits] == ["breadth"]
+    assert [edit.new for edit in desk.ask().proposals[0].proposal.edits] == ["breadth"]
 
 
 def test_an_edit_elsewhere_moves_what_is_shown() -> None:
@@ -41,17 +41,17 @@ def test_an_edit_elsewhere_moves_what_is_shown() -> None:
     found = desk.ask()
     desk.change((0, 0, "import os\n"))
     again = desk.ask()
-    assert [held.id for held in again.held] == [held.id for held in found.held]
-    assert desk.text[again.held[0].proposal.edits[0].span.start :].startswith("size")
+    assert [shown.id for shown in again.proposals] == [shown.id for shown in found.proposals]
+    assert desk.text[again.proposals[0].proposal.edits[0].span.start :].startswith("size")
 
 
 def test_an_edit_at_a_shown_place_withdraws_it() -> None:
     desk = Desk()
     desk.replace("width", "breadth")
-    assert desk.ask().held
+    assert desk.ask().proposals
     at = desk.text.index("width") + 3
     desk.change((at, at, "x"))
-    assert desk.ask().held == ()
+    assert desk.ask().proposals == ()
 
 
 def test_a_place_done_by_hand_leaves_the_others() -> None:
@@ -69,7 +69,7 @@ def test_the_next_proposal_follows_when_one_was_taken() -> None:
     desk.change((at + 6, at + 6, ", weight"))
     found = desk.ask()
     assert labels(found)[0] == "keep weight in a field"
-    desk.accept(found.held[0])
+    desk.accept(found.proposals[0])
     assert labels(desk.ask())[0] == "pass weight in 2 calls"
 
 
@@ -79,7 +79,7 @@ def test_what_was_taken_may_have_consequences_of_its_own() -> None:
     desk.change((at, at, "        self.b = b\n"))
     found = desk.ask()
     assert labels(found) == ["add b to the constructor"]
-    desk.accept(found.held[0])
+    desk.accept(found.proposals[0])
     assert labels(desk.ask()) == ["pass b in 1 call"]
 
 
@@ -91,14 +91,17 @@ def test_places_of_the_shape_of_an_edit_follow_one_by_one_or_all_together() -> N
     desk = Desk(READS)
     desk.replace("requests", "client")
     found = desk.ask(3)
-    assert [(held.proposal.kind, len(held.proposal.edits)) for held in found.held] == [(Kind.ALIKE, 1), (Kind.ALIKE, 3)]
-    desk.accept(found.held[0])
+    assert [(shown.proposal.kind, len(shown.proposal.edits)) for shown in found.proposals] == [
+        (Kind.ALIKE, 1),
+        (Kind.ALIKE, 3),
+    ]
+    desk.accept(found.proposals[0])
     assert "part1 = client.get(path1)" in desk.text
     found = desk.ask(6)
     assert labels(found) == ["change 2 similar places"]
-    desk.accept(found.held[0])
+    desk.accept(found.proposals[0])
     assert desk.text == READS.replace("requests", "client")
-    assert desk.ask().held == ()
+    assert desk.ask().proposals == ()
 
 
 def edit_elsewhere(desk: Desk) -> None:
@@ -114,17 +117,17 @@ def test_an_edit_of_another_file_is_repeated_in_one_that_was_only_opened() -> No
     assert desk.ask().reason is NoEditReason.NOTHING_EDITED
     edit_elsewhere(desk)
     found = desk.ask()
-    assert [len(held.proposal.edits) for held in found.held] == [1, 4]
-    desk.accept(found.held[1])
+    assert [len(shown.proposal.edits) for shown in found.proposals] == [1, 4]
+    desk.accept(found.proposals[1])
     assert desk.text == READS.replace("requests", "client")
-    assert desk.ask().held == ()
+    assert desk.ask().proposals == ()
 
 
 def test_the_edits_of_a_closed_file_are_repeated_unless_it_is_opened_again() -> None:
     desk = Desk(READS)
     edit_elsewhere(desk)
     desk.log.closed(OTHER)
-    assert desk.ask().held
+    assert desk.ask().proposals
     desk.log.opened(OTHER)  # perhaps without the changes
     desk.log.opened(URI)
     assert desk.ask().reason is NoEditReason.NOTHING_EDITED
@@ -136,14 +139,14 @@ def test_an_older_edit_is_repeated_too() -> None:
     desk.replace("requests", "client")
     desk.replace("LIMIT = 10", "LIMIT = 20")
     nearest = desk.text.replace("part3 = requests", "part3 = client")
-    assert applied(desk.text, desk.ask(20).held[0].proposal.edits) == nearest
+    assert applied(desk.text, desk.ask(20).proposals[0].proposal.edits) == nearest
 
 
 def test_a_dismissed_place_keeps_its_like_away() -> None:
     desk = Desk(READS)
     desk.replace("requests", "client")
     found = desk.ask(3)
-    desk.log.dismiss(URI, [held.id for held in found.held])
+    desk.log.dismiss(URI, [shown.id for shown in found.proposals])
     assert desk.ask(3).reason is NoEditReason.DISMISSED
 
 
@@ -153,17 +156,17 @@ def test_the_taking_back_of_one_of_two_alike_edits_is_followed_by_silence() -> N
     desk.replace("requests", "client")
     desk.log.rests(URI, 20)
     desk.replace("client", "requests")
-    assert desk.ask().held == ()
+    assert desk.ask().proposals == ()
 
 
 def test_what_was_dismissed_never_comes_back() -> None:
     desk = Desk()
     desk.replace("width", "breadth")
     found = desk.ask()
-    desk.log.dismiss(URI, [held.id for held in found.held])
+    desk.log.dismiss(URI, [shown.id for shown in found.proposals])
     assert desk.ask().reason is NoEditReason.DISMISSED
     desk.change((0, 0, "\n"))
-    assert desk.ask().held == ()
+    assert desk.ask().proposals == ()
     desk.log.dismiss("file:///other", None)
 
 
@@ -171,17 +174,17 @@ def test_undo_is_followed_by_silence() -> None:
     desk = Desk()
     at = desk.text.index("width")
     desk.change((at, at + 5, "breadth"))
-    assert desk.ask().held
+    assert desk.ask().proposals
     desk.change((at, at + 7, "width"))
     found = desk.ask()
-    assert (found.held, found.reason) == ((), NoEditReason.UNDO)
+    assert (found.proposals, found.reason) == ((), NoEditReason.UNDO)
 
 
 def test_one_undo_of_what_was_taken_is_followed_by_silence() -> None:
     desk = Desk()
     at = desk.text.index("width")
     desk.change((at, at + 5, "breadth"))
-    edit = desk.ask().held[0].proposal.edits[0]
+    edit = desk.ask().proposals[0].proposal.edits[0]
     desk.change((edit.span.start, edit.span.end, edit.new))
     desk.change((edit.span.start, edit.span.start + len(edit.new), edit.span.text))
     assert desk.ask().reason is NoEditReason.UNDO
@@ -191,7 +194,7 @@ def test_one_undo_of_what_was_taken_is_followed_by_silence() -> None:
 def test_a_paste_is_followed_by_silence(pasted: str) -> None:
     desk = Desk()
     desk.replace("width", "breadth")
-    assert desk.ask().held
+    assert desk.ask().proposals
     desk.change((0, 0, pasted))
     assert desk.ask().reason is NoEditReason.BULK
 
@@ -246,7 +249,7 @@ async def test_a_newer_question_overtakes_the_older() -> None:
     await asyncio.sleep(0)
     desk.edits.pause_seconds = 0
     newer = await desk.edits.ask(desk.snapshot, None, 99)
-    assert newer.held
+    assert newer.proposals
     older.cancel()
     with pytest.raises(asyncio.CancelledError):
         await older
@@ -295,13 +298,13 @@ def test_only_what_was_announced_is_touched(steps: list[tuple[str, int, int, str
             continue
         found = desk.ask()
         text = desk.text
-        for held in found.held:
-            assert held.id not in dismissed
-            assert all(text[e.span.start : e.span.end] == e.span.text for e in held.proposal.edits)
-            assert all(one.span.end <= two.span.start for one, two in pairwise(held.proposal.edits))
-        if not found.held:
+        for shown in found.proposals:
+            assert shown.id not in dismissed
+            assert all(text[e.span.start : e.span.end] == e.span.text for e in shown.proposal.edits)
+            assert all(one.span.end <= two.span.start for one, two in pairwise(shown.proposal.edits))
+        if not found.proposals:
             continue
-        chosen = found.held[at % len(found.held)]
+        chosen = found.proposals[at % len(found.proposals)]
         if step == "dismiss":
             dismissed.add(chosen.id)
             desk.log.dismiss(URI, [chosen.id])
@@ -309,7 +312,7 @@ def test_only_what_was_announced_is_touched(steps: list[tuple[str, int, int, str
         expected = applied(text, chosen.proposal.edits)
         desk.accept(chosen)
         assert desk.text == expected
-        assert chosen.id not in [held.id for held in desk.ask().held]
+        assert chosen.id not in [shown.id for shown in desk.ask().proposals]
     desk.edits.end()
 
 

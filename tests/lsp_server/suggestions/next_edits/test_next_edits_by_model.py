@@ -44,6 +44,7 @@ class Asked:
         self.may_answer = asyncio.Event()
         self.may_answer.set()
         self.fault: Exception | None = None
+        self.reason = Reason.BLANK
 
     async def next_edits(self, document: str, request: NextEditRequest, due: float) -> NextEdits:
         self.requests.append(request)
@@ -56,7 +57,7 @@ class Asked:
                 line = region.lines[row]
                 change = ScoredChange(0.0, 0.0, 0.0, 1, 0.0, 0.0, row, (line,), (line.replace(self.old, self.new),))
                 return NextEdits(proposals_of(request, region, [(change, self.confidence)], 0.3))
-        return NextEdits(reason=Reason.BLANK)
+        return NextEdits(reason=self.reason)
 
     def tell(self) -> None:
         self.late += 1
@@ -78,13 +79,13 @@ async def ask(desk: Desk, model: Asked, row: int = 20) -> Found:
 
 
 def result(desk: Desk, found: Found) -> str | None:
-    return applied(desk.text, found.held[0].proposal.edits)
+    return applied(desk.text, found.proposals[0].proposal.edits)
 
 
 async def test_the_model_is_asked_where_nothing_is_necessary() -> None:
     desk, model = edited(), Asked()
     found = await ask(desk, model)
-    assert [held.proposal.kind for held in found.held] == [Kind.MODEL]
+    assert [shown.proposal.kind for shown in found.proposals] == [Kind.MODEL]
     assert result(desk, found) == desk.text.replace(OLD, NEW)
     (edit,) = model.requests[0].history
     assert (edit.path, edit.old, edit.new) == (
@@ -100,10 +101,25 @@ async def test_the_model_is_told_how_eager_the_user_wants_it() -> None:
     assert [request.show_from for request in model.requests] == [Eagerness.QUIET]
 
 
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        (Reason.BLANK, NoEditReason.NO_CONSEQUENCE),
+        (Reason.LOADING, NoEditReason.LOADING),
+        (Reason.DEADLINE, NoEditReason.DEADLINE),
+        (Reason.WORKER_FAILED, NoEditReason.WORKER_FAILED),
+    ],
+)
+async def test_the_answer_says_why_the_model_proposed_nothing(reason: Reason, told: NoEditReason) -> None:
+    model = Asked(old="nowhere")
+    model.reason = reason
+    assert (await ask(edited(), model)).reason is told
+
+
 async def test_what_is_necessary_comes_without_the_model() -> None:
     desk, model = edited(PROGRAM, ("first(path)", "first(name)")), Asked()
     found = await ask(desk, model)
-    assert found.held[0].proposal.kind is Kind.RENAME
+    assert found.proposals[0].proposal.kind is Kind.RENAME
     assert model.requests == []
 
 
@@ -136,7 +152,7 @@ async def test_silence_does_not_ask(edit: Callable[[Desk], None]) -> None:
     desk, model = Desk(PROGRAM), Asked()
     edit(desk)
     found = await ask(desk, model)
-    assert not found.held
+    assert not found.proposals
     assert model.requests == []
 
 
@@ -161,10 +177,10 @@ async def test_a_half_written_line_is_completed_at_the_cursor() -> None:
     desk = Desk(PROGRAM)
     half_a_line(desk)
     found = await ask_at_cursor(desk)
-    assert [(held.proposal.kind, held.proposal.confidence) for held in found.held] == [(Kind.MODEL, 0.8)]
+    assert [(shown.proposal.kind, shown.proposal.confidence) for shown in found.proposals] == [(Kind.MODEL, 0.8)]
     assert result(desk, found) == desk.text.replace(HALF, f"{HALF} 20)")
     desk.log.dismiss(URI, None)
-    assert not (await ask_at_cursor(desk)).held
+    assert not (await ask_at_cursor(desk)).proposals
 
 
 async def test_a_line_that_could_end_here_is_completed_too() -> None:
@@ -177,9 +193,9 @@ async def test_a_line_that_could_end_here_is_completed_too() -> None:
 async def test_a_half_written_line_is_completed_only_where_the_user_types_and_if_it_is_sure() -> None:
     desk = Desk(PROGRAM)
     half_a_line(desk)
-    assert not (await ask_at_cursor(desk, row=0)).held
-    assert not (await ask_at_cursor(desk, replace(COMPLETED, show_from=0.9))).held
-    assert not (await ask_at_cursor(desk, Answer(reason=Reason.DEADLINE))).held
+    assert not (await ask_at_cursor(desk, row=0)).proposals
+    assert not (await ask_at_cursor(desk, replace(COMPLETED, show_from=0.9))).proposals
+    assert not (await ask_at_cursor(desk, Answer(reason=Reason.DEADLINE))).proposals
 
 
 @pytest.mark.parametrize(
@@ -192,14 +208,14 @@ async def test_a_half_written_line_is_completed_only_where_the_user_types_and_if
 )
 async def test_what_is_not_worth_showing_is_not_shown(model: Callable[[], Asked]) -> None:
     found = await ask(edited(), model())
-    assert (found.held, found.reason) == ((), NoEditReason.NO_CONSEQUENCE)
+    assert (found.proposals, found.reason) == ((), NoEditReason.NO_CONSEQUENCE)
 
 
 async def test_a_late_proposal_is_told_once_and_found_by_asking_again() -> None:
     desk, model = edited(), Asked(wait=0)
     model.may_answer.clear()
     found = await ask(desk, model)
-    assert (found.held, found.reason, model.late) == ((), NoEditReason.NO_CONSEQUENCE, 0)
+    assert (found.proposals, found.reason, model.late) == ((), NoEditReason.DEADLINE, 0)
     model.may_answer.set()
     await until(lambda: model.late)
     again = await ask(desk, model)
@@ -215,7 +231,7 @@ async def test_asking_again_while_the_model_works_does_not_begin_anew() -> None:
     second = asyncio.ensure_future(ask(desk, model))
     await asyncio.sleep(0)
     model.may_answer.set()
-    assert (await second).held
+    assert (await second).proposals
     assert len(model.requests) == 1
 
 
@@ -227,7 +243,7 @@ async def test_a_newer_question_answers_the_older_one() -> None:
     second = asyncio.ensure_future(ask(desk, model))
     assert (await first).reason is NoEditReason.SUPERSEDED
     model.may_answer.set()
-    assert (await second).held
+    assert (await second).proposals
     assert len(model.requests) == 1
 
 
@@ -246,17 +262,17 @@ async def test_an_edit_ends_the_question() -> None:
 async def test_what_was_dismissed_does_not_return() -> None:
     desk, model = edited(), Asked()
     found = await ask(desk, model)
-    desk.log.dismiss(URI, [found.held[0].id])
-    assert not (await ask(desk, model)).held
+    desk.log.dismiss(URI, [found.proposals[0].id])
+    assert not (await ask(desk, model)).proposals
     desk.change((0, 0, "import sys\n"))
-    assert not (await ask(desk, model)).held
+    assert not (await ask(desk, model)).proposals
 
 
 async def test_after_one_was_taken_the_model_is_told_of_it() -> None:
     desk, model = edited(), Asked()
-    desk.accept((await ask(desk, model)).held[0])
+    desk.accept((await ask(desk, model)).proposals[0])
     model.old = "something else"
-    assert not (await ask(desk, model)).held
+    assert not (await ask(desk, model)).proposals
     assert model.requests[-1].history[-1].new == f"    {NEW}\n"
 
 
@@ -282,7 +298,7 @@ async def test_after_an_edit_of_another_file_the_model_is_asked_at_the_cursor() 
     assert result(desk, found) == desk.text.replace(OLD, NEW)
     assert [edit.path for edit in model.requests[0].history] == ["b.py"]
     desk.log.dismiss(URI, None)
-    assert (await ask(desk, model)).held == ()
+    assert (await ask(desk, model)).proposals == ()
 
 
 async def test_nothing_is_told_about_files_in_unrelated_languages() -> None:
@@ -292,7 +308,7 @@ async def test_nothing_is_told_about_files_in_unrelated_languages() -> None:
     desk.seconds = now()
     desk.edit(other, (8, 15, "check"))
     found = await desk.edits.ask(desk.snapshot, desk.text.index(OLD), 0, model.by_model)
-    assert (found.held, model.requests) == ((), [])
+    assert (found.proposals, model.requests) == ((), [])
     desk.replace(*EDIT)
     await ask(desk, model)
     assert [edit.path for edit in model.requests[0].history] == ["a.py"]
@@ -315,7 +331,7 @@ async def test_a_fault_of_the_engine_ends_one_question_only() -> None:
         await ask(desk, model)
     model.fault = None
     desk.replace("LIMIT = 10", "LIMIT = limit()")
-    assert (await ask(desk, model)).held
+    assert (await ask(desk, model)).proposals
 
 
 async def until(done: Callable[[], object]) -> None:
