@@ -26,7 +26,6 @@ from infill_engine.engine.engine_loading import load_engine
 from infill_engine.errors import InfillError
 from infill_engine.sampling.canvas.denoise import Step
 from infill_engine.sampling.trunk.tree_nodes import TreeStep
-from infill_engine.settings import EngineSettings
 from infill_engine.types import InfillRequest
 from lsp_server.documents.snapshots import Change, Documents
 from lsp_server.settings.schema import ServerSettings
@@ -60,7 +59,7 @@ def main() -> int:
         files = sources_of(options.source)
         replay = make_replay(files, options.lines, options.keystrokes, options.seed)
         started = perf_counter()
-        engine = load_engine(options.model, device=options.device, settings=EngineSettings(budget_ms=options.budget_ms))
+        engine = load_engine(options.model, device=options.device)
     except InfillError as fault:
         print(fault, file=sys.stderr)
         return 2

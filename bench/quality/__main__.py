@@ -40,7 +40,6 @@ from infill_engine.diagnostics.benchmark.problems.execution import passes
 from infill_engine.engine.engine_loading import load_engine
 from infill_engine.errors import InfillError, InputError
 from infill_engine.sampling.trunk.tree_sampler import TreeSampler
-from infill_engine.settings import EngineSettings
 
 SYSTEMS = ("nothing", "copy", "drafts", "beams", "engine", "model-only")
 
@@ -77,8 +76,8 @@ def systems_of(options: argparse.Namespace) -> tuple[dict[str, System], Observed
     unknown = set(options.systems) - set(SYSTEMS)
     if unknown:
         raise InputError(f"unknown systems {', '.join(sorted(unknown))}; there are {', '.join(SYSTEMS)}")
-    settings, costs = EngineSettings(budget_ms=options.budget_ms), read_costs(options.simulate)
-    engine = ObservedEngine.of(load_engine(options.model, device=options.device, settings=settings))
+    costs = read_costs(options.simulate)
+    engine = ObservedEngine.of(load_engine(options.model, device=options.device))
     if options.left_to_right and isinstance(engine.proposer, TreeSampler):
         engine.proposer.model.denoises = False
     clock = simulate(engine, costs) if costs else now

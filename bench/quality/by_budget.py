@@ -38,7 +38,6 @@ from infill_engine.engine.remote.proposer import MAX_TOKENS, MAX_TOKENS_OF_LINES
 from infill_engine.engine.remote.server import Server
 from infill_engine.errors import InfillError, InputError
 from infill_engine.sampling.trunk.tree_sampler import TreeSampler
-from infill_engine.settings import EngineSettings
 
 BUDGETS_MS = (100, 150, 250, 400, 600, 1000)
 SETTLE_SECONDS = 0.5  # until llama-server has stopped writing, which would slow down whoever is asked next
@@ -95,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(sys.argv[1:] if arguments is None else arguments)
     try:
         tasks = draw_tasks(read_packages(options.packages), options.holes, options.seed, with_project=options.project)
-        engine = ObservedEngine.of(load_engine(options.model, settings=EngineSettings(budget_ms=max(options.budgets))))
+        engine = ObservedEngine.of(load_engine(options.model))
         costs = read_costs(options.simulate)
         clock = simulate(engine, costs) if costs else now
         address = read_address(f"llama:{options.llama}") if options.llama else None

@@ -33,7 +33,6 @@ from infill_engine.engine.engine_loading import load_engine
 from infill_engine.errors import InfillError, InputError
 from infill_engine.models.runtime.devices import physical_cores, wanted_threads
 from infill_engine.sampling.trunk.tree_sampler import TreeSampler
-from infill_engine.settings import EngineSettings
 from infill_engine.types import Answer, InfillRequest
 
 CANDIDATES = 4
@@ -93,8 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(sys.argv[1:] if arguments is None else arguments)
     try:
         tasks = draw_tasks(read_packages(options.packages), options.holes, options.seed, with_project=options.project)
-        settings = EngineSettings(budget_ms=options.budget_ms)
-        engine = RecordingEngine.of(load_engine(options.model, settings=settings))
+        engine = RecordingEngine.of(load_engine(options.model))
         costs, simulated = record(engine, tasks, options.budget_ms)
     except InfillError as fault:
         print(fault, file=sys.stderr)

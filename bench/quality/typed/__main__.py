@@ -35,7 +35,6 @@ from bench.sources import read_packages
 from infill_engine.budget.deadline import now
 from infill_engine.engine.engine_loading import load_engine
 from infill_engine.errors import InfillError
-from infill_engine.settings import EngineSettings
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,8 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options.simulate = read_costs(options.simulate)
         tasks = draw_tasks(read_packages(options.packages), options.holes, options.seed, with_project=options.project)
-        settings = EngineSettings(budget_ms=options.budget_ms)
-        engine = ObservedEngine.of(load_engine(options.model, device=options.device, settings=settings))
+        engine = ObservedEngine.of(load_engine(options.model, device=options.device))
         clock = simulate(engine, options.simulate) if options.simulate else now
     except InfillError as fault:
         print(fault, file=sys.stderr)

@@ -19,7 +19,7 @@ PAUSE_SECONDS = 0.15  # after the last edit, before proposing anything at the pl
 MOST_PROPOSALS = 4
 
 # What the user learns if nothing exact follows and the model did not answer.
-_WITHOUT_MODEL = {
+_WITHOUT_MODEL: dict[Reason | None, NoEditReason | None] = {
     Reason.LOADING: NoEditReason.LOADING,
     Reason.DEADLINE: NoEditReason.DEADLINE,
     Reason.WORKER_FAILED: NoEditReason.WORKER_FAILED,
