@@ -3,6 +3,7 @@
 scans         text, and the brackets, and the quote or comment, that it leaves open
 holes         a cursor `|` (or `│`), and the kind, indentation and closers of the hole there
 cleaned       a text for the hole at a cursor, and what is left of it
+rules         a rule of the clean-up, a text for the hole at a cursor, and what the rule leaves; nothing if dropped
 renamed       a cursor, and the line carried over from its like above
 definitions   a line, and the name that it defines
 sample        code, and some of what the query finds in it
@@ -18,7 +19,7 @@ import pytest
 from infill_engine.context.drafts.continuation import around_hole
 from infill_engine.context.drafts.renamed_match import find_analogies
 from infill_engine.context.hole import BLOCK_LINES, hole_at
-from infill_engine.ranking.cleanup import clean
+from infill_engine.ranking.cleanup import RULES, clean
 from infill_engine.text import syntax
 from infill_engine.text.delimiters import Scan, scan
 from infill_engine.text.languages import Support, all_entries, language
@@ -62,6 +63,14 @@ def test_what_is_left_of_a_text(name: str, case: dict[str, Any]) -> None:
     hole = hole_at(prefix, suffix, name)
     hole = replace(hole, max_lines=case.get("max_lines", max(hole.max_lines, case["expected"].count("\n") + 1)))
     assert clean(case["text"], InfillRequest(prefix, suffix, name), hole) == case["expected"]
+
+
+@pytest.mark.parametrize(("name", "case"), cases("rules"))
+def test_what_a_rule_leaves_of_a_text(name: str, case: dict[str, str]) -> None:
+    prefix, suffix = sides(case["at"])
+    [rule] = [each for each in RULES if each.__name__ == case["rule"]]
+    request = InfillRequest(prefix, suffix, name)
+    assert rule(case["text"], request, hole_at(prefix, suffix, name)) == case.get("expected")
 
 
 @pytest.mark.parametrize(("name", "case"), cases("renamed"))
