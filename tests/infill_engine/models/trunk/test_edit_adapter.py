@@ -179,28 +179,36 @@ BAD = [
 
 
 @pytest.mark.parametrize(("spoil", "message"), BAD)
-def test_with_a_file_that_cannot_be_used_the_model_is_served_without_it(source, spoil, message, monkeypatch):
-    monkeypatch.setattr(trunk_loading, "prepared_folder", lambda: source.trained.with_name("cache"))
-    monkeypatch.setattr(type(source), "vocabulary", lambda _self: type("Any", (), {"build_tables": list})())
-    expected = completed(trunk_loading.load_trunk(source, "cpu", ModelSettings(), lambda *_: None))
+def test_a_file_that_cannot_be_used_is_named_with_what_is_wrong(source, spoil, message):
     spoil(source)
     with pytest.raises(ModelDamagedError, match=message):
         source.edit_adapter()
-    model = trunk_loading.load_trunk(source, "cpu", ModelSettings(), lambda *_: None)
+
+
+@pytest.fixture
+def load(source, monkeypatch):
+    """Loads the model as a start does."""
+    monkeypatch.setattr(trunk_loading, "prepared_folder", lambda: source.trained.with_name("cache"))
+    monkeypatch.setattr(type(source), "vocabulary", lambda _self: type("Any", (), {"build_tables": list})())
+    return lambda: trunk_loading.load_trunk(source, "cpu", ModelSettings(), lambda *_: None)
+
+
+def test_with_a_file_that_cannot_be_used_the_model_is_served_without_it(source, load):
+    expected = completed(load())
+    cut_off(source)
+    model = load()
     assert EDIT_ADAPTER in model.user_message
     assert "worse next edits until infill-ls is installed again" in model.user_message
     np.testing.assert_array_equal(completed(model), expected)
     assert not model.backend.adapts
 
 
-def test_another_adapter_gets_a_graph_of_its_own(source, monkeypatch):
-    monkeypatch.setattr(trunk_loading, "prepared_folder", lambda: source.trained.with_name("cache"))
-    monkeypatch.setattr(type(source), "vocabulary", lambda _self: type("Any", (), {"build_tables": list})())
+def test_another_adapter_gets_a_graph_of_its_own(source, load):
     found = []
     for scale in (1, 1, 2):
         arrays = {name: (array * scale).astype(np.float16) for name, array in terms(source.config).items()}
         write_shard(source.trained / EDIT_ADAPTER, arrays, source.made_from())
-        model = trunk_loading.load_trunk(source, "cpu", ModelSettings(), lambda *_: None)
+        model = load()
         assert model.user_message == ""
         found.append(edited(model))
     np.testing.assert_array_equal(found[0], found[1])  # the second one is that of the kept graph
