@@ -12,6 +12,7 @@ from driver.scripts_said import scripted
 from driver.workbench import Workbench
 
 SETUP_SECONDS = 600
+Own = tuple[str, dict[str, Any]]
 
 
 @pytest.fixture(scope="session")
@@ -65,11 +66,19 @@ def offer(fresh: Workbench) -> str:
     return told
 
 
+@pytest.fixture(scope="session")
+def own() -> Own:
+    """What all tests of a module begin with: the name of the model, and settings. A module may have another `own`."""
+    return "example.json", {}
+
+
 @pytest.fixture
-def code(fresh: Workbench, offer: str, settings: dict[str, Any]) -> Iterator[Workbench]:
+def code(fresh: Workbench, offer: str, settings: dict[str, Any], own: Own) -> Iterator[Workbench]:
     """The workbench with the server installed, its model ready."""
+    model, more = own
     fresh.close()
-    fresh.wait_for_model("example.json")
+    fresh.configure(settings, **more)
+    fresh.wait_for_model(model)
     yield fresh
     fresh.close_messages()
-    fresh.configure(settings)
+    fresh.configure(settings, **more)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from driver.scripts_said import scripted
@@ -16,11 +17,16 @@ REWRITES = ["size > limit", "size == limit", "limit <= size"]
 ROW = ".action-widget .monaco-list-row.action .title"
 
 
+@pytest.fixture(scope="module")
+def own(scratch: Path) -> tuple[str, dict[str, Any]]:
+    """A model that knows other conditions."""
+    model = scripted(scratch, "alternatives", rules=RULES)
+    return "alternatives.json", {"model": model, "explicitBudgetMs": 20_000}
+
+
 @pytest.fixture
-def code_rewriting(code: Workbench, scratch: Path) -> Iterator[Workbench]:
-    """The workbench with a model that knows other conditions."""
-    code.configure(model=scripted(scratch, "alternatives", rules=RULES), explicitBudgetMs=20_000)
-    code.wait_for_model("alternatives.json")
+def code(code: Workbench) -> Iterator[Workbench]:
+    """No menu stays open."""
     yield code
     code.press("Escape")
 
@@ -36,8 +42,7 @@ def open_menu(code: Workbench, title: str) -> list[str]:
     return code.texts(ROW)
 
 
-def test_the_third_alternative_to_a_condition_is_taken_and_undone_at_once(code_rewriting: Workbench) -> None:
-    code = code_rewriting
+def test_the_third_alternative_to_a_condition_is_taken_and_undone_at_once(code: Workbench) -> None:
     path = code.open("fits.py", FITS.replace("if size >=", "if size │>="))
     rows = open_menu(code, "Rewrite condition")
     assert [row.split(" [")[0] for row in rows][:3] == [f"Rewrite condition: {text}" for text in REWRITES]
@@ -49,8 +54,7 @@ def test_the_third_alternative_to_a_condition_is_taken_and_undone_at_once(code_r
     assert code.saved(path).decode() == FITS
 
 
-def test_a_broken_line_is_fixed(code_rewriting: Workbench) -> None:
-    code = code_rewriting
+def test_a_broken_line_is_fixed(code: Workbench) -> None:
     path = code.open("broken.py", FITS.replace("if size >= limit:", "if size │>= limit"))
     assert open_menu(code, "Fix line")[0].startswith("Fix line: if size >= limit:")
     code.press("Enter")

@@ -4,30 +4,29 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from driver.workbench import Workbench
 
 SERVER = Path(__file__).parents[1] / "unhurried_server.py"
-LATER = 2.5  # seconds, after which nothing comes any more
+LATER = 1.5  # seconds, after which nothing comes any more
 
 
 @pytest.fixture(scope="module")
-def server(scratch: Path) -> str:
-    """The executable that the setting names."""
+def own(scratch: Path) -> tuple[str, dict[str, Any]]:
+    """The server with that engine."""
     path = scratch / "unhurried"
     path.write_text(f'#!/bin/sh\nexec {sys.executable} {SERVER} "$@"\n')
     path.chmod(0o755)
-    return str(path)
+    return "unhurried", {"serverPath": str(path), "showThreshold": 0}
 
 
 @pytest.fixture
-def slow(code: Workbench, server: str) -> Iterator[Workbench]:
-    code.configure(serverPath=server, showThreshold=0)
-    code.wait_for_model("unhurried")
+def slow(code: Workbench) -> Iterator[Workbench]:
+    """No document stays open."""
     yield code
     code.close()
-    code.configure(serverPath=None)
 
 
 def stays(code: Workbench, ghost: str) -> None:
@@ -72,4 +71,3 @@ def test_it_can_be_switched_off(slow: Workbench) -> None:
     slow.type_text(" ")
     slow.wait_for_status("Infill: out of time")
     stays(slow, "")
-    slow.configure(lateAnswers=None)

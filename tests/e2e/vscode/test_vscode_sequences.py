@@ -8,6 +8,7 @@ import random
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from driver.scripts_said import scripted
@@ -102,11 +103,14 @@ class Person:
         self.left = left
 
 
+@pytest.fixture(scope="module")
+def own(scratch: Path) -> tuple[str, dict[str, Any]]:
+    """A model for these sequences."""
+    return "sequences.json", {"model": scripted(scratch, "sequences", rules=RULES)}
+
+
 @pytest.fixture
-def typed(code: Workbench, scratch: Path) -> Workbench:
-    """The workbench with a model for these sequences."""
-    code.configure(model=scripted(scratch, "sequences", rules=RULES))
-    code.wait_for_model("sequences.json")
+def typed(code: Workbench) -> Workbench:
     code.note_keys()
     return code
 

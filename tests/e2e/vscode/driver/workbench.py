@@ -112,8 +112,10 @@ class Workbench(Screen):
 
     def configure(self, settings: dict[str, Any] | None = None, **more: Any) -> None:
         """Replace the settings of the section `infill`, or add to them; None takes one back."""
-        self._settings = {**(self._settings if settings is None else settings), **more}
-        self._write()
+        wanted = {**(self._settings if settings is None else settings), **more}
+        if wanted != self._settings:
+            self._settings = wanted
+            self._write()
 
     def prefer(self, settings: dict[str, Any]) -> None:
         """Replace the settings that are not those of the section `infill`."""
