@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import prepared_models  # noqa: F401  before a test sets another folder
 import psutil
 import pytest
 from hypothesis import HealthCheck, settings

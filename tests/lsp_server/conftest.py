@@ -9,11 +9,13 @@ import pytest
 import pytest_asyncio
 from capabilities import BARE, NEOVIM, VSCODE
 from editor import SCRIPT, Editor, editor
+from prepared_models import share_prepared
 
 
 @pytest.fixture(scope="session", autouse=True)
 def state_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("state")
+    share_prepared(folder / "prepared")
     before = os.environ.get("INFILL_STATE_DIR")
     os.environ["INFILL_STATE_DIR"] = str(folder)
     yield folder

@@ -15,6 +15,7 @@ from typing import Any
 
 from lsprotocol import types
 from lsprotocol.converters import get_converter
+from prepared_models import share_prepared
 from pytest_lsp import LanguageClient, make_test_lsp_client
 
 WAIT = 30  # seconds after which a test has failed
@@ -212,6 +213,8 @@ async def editor(
         if file is not None:
             Path(folder, "settings.json").write_text(file, encoding="utf-8")
         options = dict(options or {})
+        if script is None and "model" not in options:
+            share_prepared(Path(folder, "prepared"))
         if script is not None:
             options["model"] = f"scripted:{_file_of(script)}"
         client = make_test_lsp_client()

@@ -6,6 +6,7 @@ from itertools import cycle
 
 import pytest
 from nvim_editor import Editor, editor
+from prepared_models import share_prepared
 
 from lsp_server.suggestions.next_edits.bursts import BULK_SECONDS
 
@@ -39,8 +40,9 @@ SETTINGS = {"settings": {"explicitBudgetMs": MINUTE, "showThreshold": 0.25}}  # 
 
 @pytest.fixture(scope="module")
 def nvim(neovim: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
-    """One editor for all tests, because its engine prepares the weights first."""
-    with editor(tmp_path_factory.mktemp("nvim"), SETTINGS) as started:
+    folder = tmp_path_factory.mktemp("nvim")
+    share_prepared(folder / "infill-ls" / "prepared")
+    with editor(folder, SETTINGS) as started:
         started.open("│", "first.py")
         started.ready()
         started.fresh()

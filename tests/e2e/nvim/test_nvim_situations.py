@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from nvim_editor import REPOSITORY, SERVER, Editor, Start
+from prepared_models import share_prepared
 
 PLUGIN = REPOSITORY / "editors" / "nvim"
 WEIGHTS = REPOSITORY / "infill_engine" / "weights" / "trunk" / "model.safetensors.index.json"
@@ -235,7 +236,8 @@ def test_without_setup_neovims_own_functions_work(start: Start) -> None:
 
 
 @pytest.mark.skipif(not WEIGHTS.is_file(), reason="the default model is not in this checkout")
-def test_the_default_model(start: Start) -> None:
+def test_the_default_model(start: Start, tmp_path: Path) -> None:
+    share_prepared(tmp_path / "infill-ls" / "prepared")
     marked = "def area(width, height):\n    return width * height\n\n\narea_of_a_square = area(width, │)\n"
     with start({"settings": {"model": "default", "budgetMs": 5000}}) as nvim:
         nvim.open(marked)

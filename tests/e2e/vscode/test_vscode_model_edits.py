@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from driver.workbench import Workbench
+from prepared_models import share_prepared
 from test_vscode_next_edit import count, wait_for_count
 
 import infill_engine
@@ -37,8 +38,13 @@ app.listen(3000);
 """
 
 
+@pytest.fixture(scope="module")
+def prepared(scratch: Path) -> None:
+    share_prepared(scratch / "home" / ".cache" / "infill-ls" / "prepared")
+
+
 @pytest.fixture
-def trained(code: Workbench) -> Iterator[Workbench]:
+def trained(code: Workbench, prepared: None) -> Iterator[Workbench]:
     """The workbench with the default model, from the repository's own weights."""
     code.configure(model=str(WEIGHTS), explicitBudgetMs=MINUTE)
     code.wait_for_model("trunk")

@@ -31,7 +31,7 @@ def test_a_closed_output_is_no_fault(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_has_seen_enough_is_no_fault(tmp_path: Path) -> None:
-    done = infill(tmp_path, "models list", "| true")
+    done = infill(tmp_path, "stats", "| true")
     assert (done.returncode, done.stderr) == (0, "")
 
 
