@@ -1,1 +1,1 @@
-"""Training of the soft prompt: keys and values in front of a patch that teach the frozen trunk to write next edits."""
+"""Next edits: examples of version histories, laid out as the product asks, and the loss of their changes."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from train.low_rank.rows import Group, Rows
 from train.next_edits.layout import Laid
+from train.trunk.rows import Group, Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +26,17 @@ def pack(regions: Sequence[Laid]) -> Pack:
     """Return the rows of regions; one region alone shares nothing."""
     shared = _shared(regions) if len(regions) > 1 else 0
     ids, positions = [regions[0].ids[:shared]], [regions[0].positions[:shared]]
-    groups = [Group(0, shared, regions[0].seen[:shared, :shared])] if shared else []
+    beginning = slice(0, shared)
+    groups = [Group(0, shared, regions[0].seen[:shared, :shared], (beginning,))] if shared else []
     places, size = [], shared
     for region in regions:
         ids.append(region.ids[shared:])
         positions.append(region.positions[shared:])
         own = torch.arange(size, size + len(ids[-1]))
         places.append(torch.cat([torch.arange(shared), own]))
-        groups.append(Group(size, size + len(own), region.seen[shared:]))
+        groups.append(Group(size, size + len(own), region.seen[shared:], (beginning, slice(size, size + len(own)))))
         size += len(own)
-    rows = Rows(torch.cat(ids), torch.cat(positions), shared, tuple(groups))
-    return Pack(rows, tuple(regions), tuple(places))
+    return Pack(Rows(torch.cat(ids), torch.cat(positions), groups), tuple(regions), tuple(places))
 
 
 def _shared(regions: Sequence[Laid]) -> int:

@@ -1,1 +1,1 @@
-"""Training of the trunk's adapter: low-rank matrices next to frozen ones, on holes drawn from real files."""
+"""The frozen trunk for training: its products with rows, what may be learned beside them, and their gradients."""

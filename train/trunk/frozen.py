@@ -1,32 +1,60 @@
-"""Frozen matrices, each with a trainable low-rank term (LoRA, arXiv 2106.09685).
+"""The frozen trunk for training: its matrices with the adapter merged, as plain tensors on one device."""
 
-A frozen matrix needs no gradient of its own, only the gradient of its input.
-"""
-
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
 
 import torch
-import torch.nn.functional as F  # noqa: N812
-from torch import Tensor, nn
+from torch import Tensor
 
-FrozenProduct = Callable[[Tensor], Tensor]  # [T, in] -> [T, out]
+from infill_engine.models.trunk.adapter import Adapter
+from infill_engine.models.trunk.config import TrunkConfig
+from infill_engine.models.trunk.files.weights import TrunkWeights
+from infill_engine.models.trunk.merged import Floats, MergedWeights
+from infill_engine.models.trunk.smoothing import Smoothing
 
 
-class FrozenLinear(nn.Module):
-    """A frozen product with a matrix of `shape` (out, in), plus `scale * up @ down` of rank `rank`, which is trained.
+@dataclass(frozen=True, slots=True)
+class FrozenLayer:
+    """The tensors of one decoder layer; matrices are [out, in]."""
 
-    `down` [rank, in] is initialised at random and `up` [out, rank] with zeros, so that training starts from the frozen
-    network. Both are float32; the term is computed in the input's type.
-    """
+    attention_norm: Tensor  # [D]
+    mlp_norm: Tensor  # [D]
+    qkv: Tensor  # [query_size + 2 * kv_size, D]
+    bias: Tensor  # [query_size + 2 * kv_size]
+    out: Tensor  # [D, query_size]
+    gate_up: Tensor  # [2 * hidden, D]
+    down: Tensor  # [D, hidden]
 
-    def __init__(self, frozen: FrozenProduct, shape: tuple[int, int], rank: int, scale: float = 2.0) -> None:
-        super().__init__()
-        self.frozen = frozen
-        self.scale = scale
-        self.down = nn.Parameter(torch.randn(rank, shape[1]) / shape[1] ** 0.5)
-        self.up = nn.Parameter(torch.zeros(shape[0], rank))
 
-    def forward(self, x: Tensor) -> Tensor:
-        """x [T, in] -> [T, out]"""
-        down, up = self.down.to(x.dtype), self.up.to(x.dtype)
-        return torch.addmm(self.frozen(x), F.linear(x, down), up.t(), alpha=self.scale)
+@dataclass(frozen=True, slots=True)
+class FrozenTrunk:
+    """All layers, the norm after them [D], and the embedding [V, D], which is also the head."""
+
+    config: TrunkConfig
+    layers: Sequence[FrozenLayer]
+    norm: Tensor
+    embedding: Tensor
+
+
+@torch.no_grad()
+def load_frozen(folder: Path, trained: Path, device: str = "cpu", dtype: torch.dtype = torch.bfloat16) -> FrozenTrunk:
+    """Return the trunk in `folder` with the adapter in `trained`, smoothed as served. Raises ModelDamagedError."""
+    weights = TrunkWeights(folder)
+    merged = MergedWeights(weights, Adapter.load(trained), Smoothing.load(folder))
+
+    def tensor(array: Floats) -> Tensor:
+        return torch.from_numpy(array).to(device, dtype)
+
+    def layer(number: int) -> FrozenLayer:
+        found = merged.layer(number)
+        return FrozenLayer(*(tensor(getattr(found, field.name)) for field in fields(FrozenLayer)))
+
+    layers = [layer(number) for number in range(weights.config.layers)]
+    codes, scales = map(torch.from_numpy, weights.embedding())
+    embedding = torch.cat([part.float() * scale[:, None] for part, scale in _in_parts(codes, scales)])
+    return FrozenTrunk(weights.config, layers, tensor(weights.read_vector("norm")), embedding.to(device, dtype))
+
+
+def _in_parts(codes: Tensor, scales: Tensor) -> list[tuple[Tensor, Tensor]]:
+    return list(zip(codes.split(8192), scales.split(8192), strict=True))

@@ -1,139 +1,150 @@
-"""The trunk for training: frozen, with a trainable low-rank term for every matrix."""
+"""The frozen trunk over rows in groups, with what is learned beside it.
 
+A matrix is used as it is, with a low-rank term, or another one is used in its place: the weights say which.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
-from torch import Tensor, nn
+from torch import Tensor
 
-from infill_engine.errors import TrainingError
-from infill_engine.models.trunk.adapter import Adapter, Pair
-from infill_engine.models.trunk.backends.torch_products import FloatProducts
-from infill_engine.models.trunk.files.weights import TrunkWeights
-from infill_engine.models.trunk.network import KeysValues, Layer, Network, forward, normed
-from train.trunk.attention import attend_in_groups, attend_to_prefix
-from train.trunk.data import Laid, Window, lay_out
-from train.trunk.frozen import FrozenLinear
+from infill_engine.models.trunk.adapter import NAMES
+from infill_engine.models.trunk.network import KeysValues, rotate, rotations
+from train.trunk.frozen import FrozenLayer, FrozenTrunk
+from train.trunk.products import PlainProduct, Product
+from train.trunk.rows import Group, Rows
+from train.trunk.terms import adapted, adapted_mlp, term
 
-PARTS = {"qkv": ("q", "k", "v"), "out": ("o",), "gate_up": ("gate", "up"), "down": ("down",)}
+Products = Sequence[Mapping[str, Product]]  # of each layer, by the names of its matrices
+Kept = Mapping[int, KeysValues]  # keys and values of rows that were read before, by layer
+NOTHING: Mapping[str, Tensor] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
-    """The network's scores of a window's learned tokens, all [N]: losses in nats, and whether it would choose them."""
+class Attended:
+    """What one group of rows attends to. `hidden` [rows, keys] is added to the scores of its keys."""
 
-    losses: Tensor
-    right: Tensor
-    kinds: list[str]
+    group: Group
+    hidden: Tensor
+
+    @classmethod
+    def of(cls, group: Group, like: Tensor) -> "Attended":
+        """Return it in the type and on the device of a tensor."""
+        seen = group.seen.to(like.device)
+        return cls(group, torch.zeros(seen.shape, dtype=like.dtype, device=like.device).masked_fill_(~seen, -torch.inf))
 
 
-class TrainedTrunk:
-    """The network and its trainable matrices by name. Everything but these is computed in `dtype`."""
+def products_of(trunk: FrozenTrunk, kind: Callable[[Tensor, Tensor | None], Product] = PlainProduct) -> Products:
+    """Return products with the trunk's matrices; `kind` makes one of a matrix and its bias."""
 
-    def __init__(self, weights: TrunkWeights, dtype: torch.dtype, rank: int) -> None:
-        self.linears: dict[str, FrozenLinear] = {}
-        self._dtype = dtype
-        layers = [self._layer(weights, number, rank) for number in range(weights.config.layers)]
-        codes, scales = map(torch.from_numpy, weights.embedding())
-        head = codes.float().mul_(scales[:, None]).to(self._dtype)
-        norm = torch.from_numpy(weights.read_vector("norm")).to(self._dtype)
-        self.network = Network(weights.config, layers, norm, lambda ids: head[ids], lambda x: F.linear(x, head))
+    def of(layer: FrozenLayer, name: str) -> Product:
+        return kind(getattr(layer, name), layer.bias if name == "qkv" else None)
 
-    @property
-    def parameters(self) -> dict[str, nn.Parameter]:
-        """Return the trained matrices: `….down` and `….up` of each linear."""
-        named = ((name, linear) for name, linear in self.linears.items())
-        return {f"{name}.{side}": getattr(linear, side) for name, linear in named for side in ("down", "up")}
+    return [{name: of(layer, name) for name in NAMES} for layer in trunk.layers]
 
-    def adapter(self, rank: int) -> Adapter:
-        """Return the trained adapter for merging at load time, in the best approximation of that rank."""
-        return Adapter({name: _of_rank(linear, rank) for name, linear in self.linears.items()})
 
-    @torch.no_grad()
-    def start_from(self, adapter: Adapter) -> None:
-        """Set the low-rank terms to those of an adapter; its rank must not be above theirs. Raises TrainingError."""
-        for name, linear in self.linears.items():
-            pair = adapter.pair(name)
-            if pair is None:
-                continue
-            up, down = map(torch.from_numpy, pair)
-            if up.shape[0] != linear.up.shape[0] or down.shape[0] > len(linear.down):
-                raise TrainingError(f"the adapter's {name} has rank {len(down)} and does not fit a run of this rank")
-            linear.up[:, : len(down)] = up / linear.scale
-            linear.down[: len(down)] = down
+def states_of(
+    trunk: FrozenTrunk, products: Products, weights: Mapping[str, Tensor], rows: Rows, kept: Kept | None = None
+) -> Tensor:
+    """Return the normed states [T, D] of rows, in the trunk's type, which `weights` have, too."""
+    return normed(trunk, forward(trunk, products, weights, embedded(trunk, rows), rows, kept)[0])
 
-    def score(self, window: Window, *, learning: bool) -> Scored:
-        """Score the learned tokens of a window. With `learning`, the losses have gradients; the context never does."""
-        laid = lay_out(window)
-        with torch.no_grad():
-            read = read_context(self.network, laid)
-        with torch.set_grad_enabled(learning):
-            states = learned_states(self.network, laid, read)
-            logits = self.network.logits(normed(self.network, states)).float()
-            losses = F.cross_entropy(logits, laid.targets, reduction="none")
-        return Scored(losses, logits.argmax(-1) == laid.targets, laid.kinds)
 
-    def _layer(self, weights: TrunkWeights, number: int, rank: int) -> Layer:
-        linears = {}
-        for name, parts in PARTS.items():
-            matrix = torch.from_numpy(np.concatenate([weights.read_matrix(number, part) for part in parts]))
-            biases = [weights.read_vector(f"layers.{number}.{part}.bias") for part in parts] if name == "qkv" else []
-            bias = torch.from_numpy(np.concatenate(biases)) if biases else None
-            frozen = FloatProducts("cpu", self._dtype).of(matrix, bias)
-            linears[name] = FrozenLinear(frozen, (matrix.shape[0], matrix.shape[1]), rank)
-            self.linears[f"layers.{number}.{name}"] = linears[name]
-        before_attention, before_mlp = (
-            torch.from_numpy(weights.read_vector(f"layers.{number}.{part}_norm")).to(self._dtype)
-            for part in ("attention", "mlp")
+def embedded(trunk: FrozenTrunk, rows: Rows) -> Tensor:
+    """Return the states [T, D] that rows begin with."""
+    return trunk.embedding[rows.ids.to(trunk.norm.device)]
+
+
+def normed(trunk: FrozenTrunk, states: Tensor) -> Tensor:
+    """Return states [T, D] with the final norm applied."""
+    return F.rms_norm(states, (trunk.config.dim,), trunk.norm, trunk.config.norm_epsilon)
+
+
+def forward(
+    trunk: FrozenTrunk,
+    products: Products,
+    weights: Mapping[str, Tensor],
+    x: Tensor,
+    rows: Rows,
+    kept: Kept | None = None,
+    layers: range | None = None,
+) -> tuple[Tensor, dict[int, KeysValues]]:
+    """Return the states of rows after some layers, or all, and their own keys and values in each.
+
+    `x` [T, D] are their states before. `weights` may have, for a matrix, `layers.{i}.{name}.down` and `.up`, the
+    low-rank term that is added to it, or `.weight` and `.bias`, which replace those of `qkv` or `out`.
+    """
+    config, made = trunk.config, {}
+    turn = tuple(table.to(x.dtype) for table in rotations(config, rows.positions.to(x.device)))
+    attended = [Attended.of(group, x) for group in rows.groups]
+    for number in layers or range(config.layers):
+        layer, product = trunk.layers[number], products[number]
+        gate_up, down = (term(weights, number, name) for name in ("gate_up", "down"))
+        inputs = F.rms_norm(x, (config.dim,), layer.attention_norm, config.norm_epsilon)
+        joined = _times(products, weights, number, "qkv", inputs).unflatten(-1, (-1, config.head_dim)).transpose(0, 1)
+        turned = rotate(joined[: config.heads + config.kv_heads], *turn)
+        made[number] = turned[config.heads :], joined[-config.kv_heads :]
+        seen = _attention(turned[: config.heads], made[number], kept[number] if kept else None, attended)
+        x = x + _times(products, weights, number, "out", seen)
+        inputs = F.rms_norm(x, (config.dim,), layer.mlp_norm, config.norm_epsilon)
+        x = x + adapted_mlp(inputs, product["gate_up"], gate_up, product["down"], down)
+    return x, made
+
+
+def _times(products: Products, weights: Mapping[str, Tensor], layer: int, name: str, x: Tensor) -> Tensor:
+    own = weights.get(f"layers.{layer}.{name}.weight")
+    if own is not None:
+        return F.linear(x, own, weights.get(f"layers.{layer}.{name}.bias"))
+    return adapted(x, products[layer][name], term(weights, layer, name))
+
+
+def _attention(queries: Tensor, own: KeysValues, kept: KeysValues | None, attended: Sequence[Attended]) -> Tensor:
+    """Attention of queries [heads, T, hd] to own and kept keys, values [kv_heads, *, hd]. Returns [T, heads * hd]."""
+    found = []
+    for each in attended:
+        group = each.group
+        keys, values = (
+            torch.cat([*(before[:, part] for part in group.kept), *(of[:, part] for part in group.own)], 1)
+            for before, of in zip(kept or own, own, strict=True)
         )
-        return Layer(before_attention, before_mlp, linears["qkv"], linears["out"], linears["gate_up"], linears["down"])
+        unlearned = sum(part.stop - part.start for part in group.kept)
+        rows: Tensor = _Attend.apply(  # type: ignore[no-untyped-call]
+            queries[:, group.first : group.last], keys, values, each.hidden, unlearned
+        )
+        found.append(rows.transpose(0, 1))
+    return torch.cat(found).flatten(1)
 
 
-@torch.no_grad()
-def _of_rank(linear: FrozenLinear, rank: int) -> Pair:
-    """Return the low-rank term as `up` [out, rank] and `down` [rank, in], from a singular value decomposition."""
-    up_basis, up = torch.linalg.qr(linear.up * linear.scale)
-    down_basis, down = torch.linalg.qr(linear.down.t())
-    left, values, right = torch.linalg.svd(up @ down.t())
-    roots = values[:rank].sqrt()
-    pair = up_basis @ left[:, :rank] * roots, roots[:, None] * right[:rank] @ down_basis.t()
-    return pair[0].numpy(), pair[1].numpy()
+class _Attend(torch.autograd.Function):
+    """Attention of queries [heads, T, hd] to keys and values [kv_heads, S, hd] that keeps its weights.
 
+    The query heads of a key head are rows of one product. The first `unlearned` keys and values get no gradients.
+    """
 
-@dataclass(frozen=True, slots=True)
-class Read:
-    """Keys and values by layer, of a window's prefix and of its suffixes. `states` [P, D] are the prefix's."""
+    @staticmethod
+    def forward(ctx: Any, queries: Tensor, keys: Tensor, values: Tensor, hidden: Tensor, unlearned: int) -> Tensor:
+        heads, rows, size = queries.shape
+        grouped = (queries * size**-0.5).reshape(len(keys), -1, size)
+        scores = (grouped @ keys.transpose(1, 2)).view(heads, rows, -1).add_(hidden)
+        weights = scores.softmax(-1).view(len(keys), -1, keys.shape[1])
+        ctx.save_for_backward(grouped, keys, values, weights)
+        ctx.unlearned = unlearned
+        found: Tensor = (weights @ values).view(heads, rows, size)
+        return found
 
-    prefix: list[KeysValues]
-    suffixes: list[KeysValues]
-    states: Tensor
-
-
-def read_context(network: Network, laid: Laid) -> Read:
-    """Read a window's prefix and, after it, the suffixes of its holes."""
-    of_prefixes: list[KeysValues] = []
-    of_contexts: list[KeysValues] = []
-
-    def of_prefix(_layer: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        of_prefixes.append((keys, values))
-        return attend_to_prefix(queries, keys, values)
-
-    def of_suffixes(layer: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        of_contexts.append((keys, values))
-        return attend_in_groups(queries, of_prefixes[layer], (keys, values), laid.suffixes)
-
-    states = forward(network, network.embed(laid.prefix), torch.arange(len(laid.prefix)), of_prefix)
-    forward(network, network.embed(laid.suffixes.ids), laid.suffixes.positions, of_suffixes)
-    return Read(of_prefixes, of_contexts, states)
-
-
-def learned_states(network: Network, laid: Laid, read: Read) -> Tensor:
-    """Return states [N, D], before the norm, of the rows that predict the targets."""
-
-    def attend(layer: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        before = read.suffixes[layer]
-        own = torch.cat([before[0], keys], 1), torch.cat([before[1], values], 1)
-        return attend_in_groups(queries, read.prefix[layer], own, laid.middles)
-
-    return forward(network, network.embed(laid.middles.ids), laid.middles.positions, attend)[laid.rows]
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        grouped, keys, values, weights = ctx.saved_tensors
+        of_found = gradients[0].reshape(grouped.shape)
+        of_weights = of_found @ values.transpose(1, 2)
+        of_scores = torch._softmax_backward_data(of_weights, weights, -1, weights.dtype)
+        of_queries = (of_scores @ keys).mul_(grouped.shape[-1] ** -0.5).view(gradients[0].shape)
+        learned = slice(ctx.unlearned, None)
+        of_keys, of_values = (
+            F.pad(of[..., learned].transpose(1, 2) @ by, (0, 0, ctx.unlearned, 0))
+            for of, by in ((of_scores, grouped), (weights, of_found))
+        )
+        return of_queries, of_keys, of_values, None, None

@@ -28,12 +28,12 @@ from infill_engine.models.trunk.slots import NO_BLOCKS, SLOTS, Blocks, Rows
 from infill_engine.models.trunk.sources import Parts, ShardsSource
 from infill_engine.models.trunk.trunk_loading import load_trunk
 from infill_engine.settings import ModelSettings
-from train.denoiser.blocks import block_states
-from train.denoiser.context import read_context
-from train.denoiser.export import export, restore
-from train.denoiser.frozen import load_frozen
-from train.denoiser.run import Run
-from train.denoiser.weights import Shape, new_weights
+from train.mask_rows.export import export, restore
+from train.mask_rows.layout import Blocks as LearnedBlocks
+from train.mask_rows.rows import block_states
+from train.mask_rows.weights import new_weights
+from train.trunk.frozen import load_frozen
+from train.trunk.network import products_of
 
 FIRST_LAYER, WORDS, ACCEPTED = 2, 40, [0.5] * 7
 TOKENS = [50, 7, 3, 9, 22, 11, 4, 30, 31, 17, 2, 5, 8, 13, 21]
@@ -49,13 +49,14 @@ def new_source(folder: Path) -> ShardsSource:
     return ShardsSource(folder / "trunk", folder / "trained")
 
 
-def new_run(source: ShardsSource) -> Run:
+VOCABULARY = torch.arange(5, 5 + WORDS)
+
+
+def drawn_weights(source: ShardsSource) -> dict[str, torch.Tensor]:
     trunk = load_frozen(source.folder, source.trained, dtype=torch.float32)
-    weights = new_weights(trunk, Shape(FIRST_LAYER), WORDS)
     generator = torch.Generator().manual_seed(3)
-    for tensor in weights.values():
-        tensor += torch.randn(tensor.shape, generator=generator) * 0.1
-    return Run.begin(Shape(FIRST_LAYER), torch.arange(5, 5 + WORDS), weights)
+    made = new_weights(trunk, FIRST_LAYER, WORDS)
+    return {name: each + torch.randn(each.shape, generator=generator) * 0.1 for name, each in made.items()}
 
 
 @pytest.fixture
@@ -64,13 +65,13 @@ def source(tmp_path: Path) -> ShardsSource:
 
 
 @pytest.fixture
-def run(source):
-    return new_run(source)
+def weights(source):
+    return drawn_weights(source)
 
 
 @pytest.fixture
-def denoiser(source, run):
-    export(run, source, ACCEPTED, source.trained / DENOISER)
+def denoiser(source, weights):
+    export(weights, VOCABULARY, source, ACCEPTED, source.trained / DENOISER)
     return source.denoiser()
 
 
@@ -78,7 +79,7 @@ def denoiser(source, run):
 def made(tmp_path_factory):
     """Makes each backend once, with the weights of the same source."""
     source = new_source(tmp_path_factory.mktemp("source"))
-    export(new_run(source), source, ACCEPTED, source.trained / DENOISER)
+    export(drawn_weights(source), VOCABULARY, source, ACCEPTED, source.trained / DENOISER)
     return cache(lambda make: make(source, source.denoiser()))
 
 
@@ -116,22 +117,21 @@ def dense(found: Denoised):
     return result
 
 
-def trained_logprobs(source, run):
+def trained_logprobs(source, weights):
     """What the trainer computes for the same blocks."""
     trunk = load_frozen(source.folder, source.trained, dtype=torch.float32)
-    context = read_context(trunk.network(), torch.tensor([TOKENS]), FIRST_LAYER, torch.float32)
-    states = block_states(trunk, run.shape, run.weights, context, torch.tensor([BLOCKS.anchors]))[0]
-    logits = torch.log_softmax(states @ trunk.embedding[run.vocabulary].T, -1)
-    return logits, states
+    blocks = LearnedBlocks(torch.tensor(TOKENS), torch.tensor(BLOCKS.anchors), *[torch.zeros(0)] * 5)
+    states = block_states(trunk, products_of(trunk), weights, blocks)
+    return torch.log_softmax(states @ trunk.embedding[VOCABULARY].T, -1), states
 
 
-def test_mask_rows_are_served_as_they_were_trained(source, run, denoiser):
-    expected, states = trained_logprobs(source, run)
+def test_mask_rows_are_served_as_they_were_trained(source, weights, denoiser):
+    expected, states = trained_logprobs(source, weights)
     backend = floats(source, denoiser)
     found = backend.run(backend.new_buffer(), rows_of(TOKENS, Blocks(BLOCKS.anchors, [7, 7, 7])), 0).denoised
-    wanted = np.take_along_axis(expected.flatten(0, 1).detach().numpy(), found.words, 1)
+    wanted = np.take_along_axis(expected.numpy(), found.words, 1)
     assert np.abs(found.logprobs - wanted).mean() < 0.05  # the served weights are rounded to eight bits
-    doubt = (states.flatten(0, 1) @ run.weights["confidence.weight"][:-1]).detach().numpy()
+    doubt = (states @ weights["confidence.weight"][:-1]).numpy()
     assert np.abs(found.confidence - doubt).mean() < 0.05
 
 
@@ -166,22 +166,21 @@ def test_a_block_does_not_notice_other_blocks(made, make):
         np.testing.assert_allclose(alone.logprobs, together.logprobs[BLOCKS.rows(number)], atol=1e-4)
 
 
-def test_a_run_begins_with_exported_weights(source, run, denoiser):
-    begun = restore(source.trained / DENOISER, source)
-    assert begun.shape == run.shape
-    assert begun.weights.keys() == run.weights.keys()
-    torch.testing.assert_close(begun.vocabulary, run.vocabulary.long())
-    for name, tensor in run.weights.items():
+def test_a_run_begins_with_exported_weights(source, weights, denoiser):
+    begun, vocabulary = restore(source.trained / DENOISER)
+    assert begun.keys() == weights.keys()
+    torch.testing.assert_close(vocabulary, VOCABULARY)
+    for name, tensor in weights.items():
         largest = float(tensor.abs().max()) or 1.0
-        torch.testing.assert_close(begun.weights[name], tensor.float(), atol=0.02 * largest, rtol=0)
+        torch.testing.assert_close(begun[name], tensor, atol=0.02 * largest, rtol=0)
 
 
-def test_choices_follow_the_token_before(source, run, denoiser):
-    run.weights["markov.before"].zero_()
-    run.weights["markov.after"].zero_()
-    run.weights["markov.before"][3, 0] = 8.0
-    run.weights["markov.after"][17, 0] = 8.0
-    export(run, source, ACCEPTED, source.trained / DENOISER)
+def test_choices_follow_the_token_before(source, weights):
+    weights["markov.before"].zero_()
+    weights["markov.after"].zero_()
+    weights["markov.before"][3, 0] = 8.0
+    weights["markov.after"][17, 0] = 8.0
+    export(weights, VOCABULARY, source, ACCEPTED, source.trained / DENOISER)
     denoiser = source.denoiser()
     words = np.tile(np.array([1, 17, 3, *range(18, 39)]), (2, 1))
     denoised = Denoised(words, np.log(np.full(words.shape, 1 / 30, np.float32)), np.zeros(2, np.float32))
