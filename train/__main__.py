@@ -70,7 +70,8 @@ def _holes(base: Base, options: argparse.Namespace) -> Task[Any]:
 def _mask_rows(base: Base, options: argparse.Namespace) -> Task[Any]:
     from train.mask_rows.task import MaskRows  # needs nothing but torch, numpy and safetensors
 
-    return MaskRows(base, options.texts, options.held_out, judged=options.evaluated, start=options.start)
+    judged, start, layer = options.evaluated, options.start, options.first_layer
+    return MaskRows(base, options.texts, options.held_out, judged=judged, start=start, first_layer=layer)
 
 
 TASKS: dict[str, Callable[[Base, argparse.Namespace], Task[Any]]] = {
@@ -111,6 +112,7 @@ def parser() -> argparse.ArgumentParser:
     )
     rows.add_argument("--texts", type=Path, default=Path("training/middles"), help="folder of pieces to learn from")
     rows.add_argument("--held-out", type=Path, default=Path("training/held-out-middles"), help="to evaluate on")
+    rows.add_argument("--first-layer", type=int, default=16, help="at which the mask rows of a new run enter")
     rows.add_argument("--start", type=Path, default=None, metavar="FILE", help="exported weights of a new run")
     return made
 

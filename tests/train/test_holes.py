@@ -1,23 +1,26 @@
-"""Examples for the trunk's adapter: they are laid out as prompts are served, and holes do not see each other."""
+"""Holes: drawn as people type, laid out as prompts are served, not seeing each other, and exported for serving."""
 
 import random
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 sys.path.append(str(Path(__file__).parents[1] / "infill_engine" / "models" / "trunk"))
 
+from tiny import base_of, frozen_trunk
 from tiny_trunk import tiny_model
-from train.trunk.data import ExampleSettings, HoleExample, Window, draw_window, lay_out
-from train.trunk.snippets import File, Heads
 
 from infill_engine.budget.work import finished
-from infill_engine.models.trunk.backends.torch_products import FloatProducts
-from infill_engine.models.trunk.network import UNSEEN, attention, forward, normed
-from train.trunk.frozen import FrozenLinear
-from train.trunk.network import _of_rank, learned_states, read_context
+from infill_engine.models.trunk.prompt import build_prompt
+from infill_engine.types import HoleKind
+from train.corpus.holes import Span
+from train.holes.examples import ExampleSettings, Window, draw_window, lay_out, window_of
+from train.holes.snippets import File, Heads
+from train.holes.task import Holes, _sum
+from train.holes.typing import BLOCK, MISTYPED, Place, mistype, typed
 
 TEXT = "".join(
     f"class Box{n}:\n    def __init__(self, width, height):\n"
@@ -25,6 +28,7 @@ TEXT = "".join(
     f"    def area(self):\n        return self.width * self.height + {n}\n\n"
     for n in range(12)
 )
+EXACT = ExampleSettings(window_chars=500, mistyped=0.0)  # most of the tiny tokenizer's tokens are single bytes
 
 
 @pytest.fixture
@@ -32,109 +36,118 @@ def model(tmp_path):
     return tiny_model(tmp_path)
 
 
-def trained_logits(model, window):
-    laid, network = lay_out(window), model.backend.network
-    with torch.inference_mode():
-        states = learned_states(network, laid, read_context(network, laid))
-        return torch.log_softmax(network.logits(normed(network, states)), -1), laid.targets
+@pytest.mark.parametrize(
+    ("marked", "place", "text"),
+    [
+        pytest.param("total = wid|th * 2\n", Place.WORD, "th * 2", id="word"),
+        pytest.param("area(|width, height)\n", Place.BRACKET, "width, height)", id="bracket"),
+        pytest.param("if wide:\n    |return width\n", Place.LINE, "return width", id="line"),
+        pytest.param("total = |width * 2\n", Place.OTHER, "width * 2", id="elsewhere"),
+        pytest.param("if wide:\n    |one()\n    two()\n", BLOCK, "one()\n    two()", id="block"),
+    ],
+)
+def test_where_people_stop(marked, place, text, monkeypatch):
+    monkeypatch.setattr("train.holes.typing.CLOSED", 0.0)
+    start = marked.index("|")
+    window = marked.replace("|", "")
+    span = Span(start, start + len(text), HoleKind.LINE)
+    (found,) = typed(window, [span], 0.0, random.Random(0))
+    assert (found.kind, found.text, found.before + found.text + found.after) == (place, text, window)
 
 
-def hole(model, above, line, text, suffix):
-    """An example as `draw_window` makes it, for a place that is given."""
+def test_a_bracket_that_the_editor_closed_has_nothing_behind_it(monkeypatch):
+    monkeypatch.setattr("train.holes.typing.CLOSED", 1.0)
+    window = "one(two(a), b) + three\nfour\n"
+    (found,) = typed(window, [Span(4, 22, HoleKind.LINE)], 0.0, random.Random(0))
+    assert (found.before, found.text, found.after) == ("one(", "two(a), b", ")\nfour\n")
+
+
+def test_a_word_near_the_cursor_is_mistyped_and_the_one_at_it_is_not():
+    before = "elsewhere = 1\nwidth = 2\ntotal = wid"
+    found = {mistype(before, random.Random(seed)) for seed in range(30)}
+    assert len(found) > 4
+    for each in found:
+        assert each.startswith("elsewhere = 1\n")
+        assert each.endswith(" = wid")
+        assert abs(len(each) - len(before)) <= 1
+    window, span = before + "th\n", Span(len(before), len(before) + 2, HoleKind.LINE)
+    (one,) = typed(window, [span], 1.0, random.Random(0))
+    assert (one.kind, one.text) == (MISTYPED, "th")
+    assert mistype("x = ", random.Random(0)) == "x = "
+
+
+def task_of(model) -> Holes:
+    """The task with the tiny model's trunk."""
+    return Holes(base_of(frozen_trunk(model.backend.network.config)), model.vocabulary, 2)
+
+
+def test_serving_computes_what_was_learned(model):
     vocabulary = model.vocabulary
-    so_far, word = vocabulary.split_partial_word(line)
-    tokens = vocabulary.encode(word + text)
-    middle = [vocabulary.fim.middle, *vocabulary.encode(so_far), *tokens, vocabulary.fim.end]
-    context = [vocabulary.fim.suffix, *vocabulary.encode(suffix)]
-    return HoleExample(1 + len(vocabulary.encode(above)), context, middle, len(tokens) + 1, "line")
-
-
-def test_serving_computes_what_was_trained(model):
     lines = TEXT.splitlines(keepends=True)
-    above, later = "".join(lines[:3]), "".join(lines[:7])
-    one = hole(model, above, "        self.he", "ight = height", "\n\n    def area(self):\n")
-    other = hole(model, later, "        return self", ".width", " * self.height\n")
-    window = Window([model.vocabulary.fim.prefix, *model.vocabulary.encode(later)], [one, other])
-    logprobs, targets = trained_logits(model, window)
-    start = 0
-    for example, prefix, suffix in (
-        (one, above + "        self", "\n\n    def area(self):\n"),
-        (other, later + "        return", " * self.height\n"),
-    ):
-        tokens = targets[start : start + example.learned].tolist()
-        reading = finished(model.read(model.prompt(prefix, suffix)))
+    places = [
+        ("".join(lines[:3]) + "        self.he", "ight = height", "\n\n    def area(self):\n"),
+        ("".join(lines[:7]) + "        return self", ".width", " * self.height\n"),
+    ]
+    holes = []
+    for prefix, text, suffix in places:
+        before, word = vocabulary.split_partial_word(prefix)
+        prompt = build_prompt(vocabulary, before, suffix, (7, 8))
+        holes.append((prompt, [*vocabulary.encode(word + text), vocabulary.fim.end], "word"))
+    losses = [score.loss for score in task_of(model).judge({}, lay_out(window_of(holes)))]
+    for (prompt, tokens, _), loss in zip(holes, losses, strict=True):
+        reading = finished(model.read(prompt))
         parents = [[~before for before in range(at)] for at in range(len(tokens) - 1)]
         after, _ = reading.run_pass(tokens[:-1], range(len(tokens) - 1), parents)
-        served = torch.stack([torch.from_numpy(one.logprobs) for one in (reading.after_prompt(), *after)])
-        torch.testing.assert_close(logprobs[start : start + example.learned], served, atol=1e-4, rtol=1e-3)
-        start += example.learned
+        served = [one.logprobs[token] for one, token in zip((reading.after_prompt(), *after), tokens, strict=True)]
+        assert loss == pytest.approx(-sum(map(float, served)), rel=1e-3)
+
+
+def drawn(model, seed=3, settings=EXACT, **options):
+    window = draw_window(TEXT, "python", model.vocabulary, settings, random.Random(seed), **options)
+    assert window is not None
+    return window
 
 
 def test_holes_of_a_window_do_not_see_each_other(model):
-    window = draw_window(TEXT, "python", model.vocabulary, ExampleSettings(holes=4), random.Random(3))
-    assert len(window.holes) == 4
-    together, _ = trained_logits(model, window)
-    alone = [trained_logits(model, Window(window.prefix, [example]))[0] for example in window.holes]
-    torch.testing.assert_close(together, torch.cat(alone), atol=1e-4, rtol=1e-3)
+    window, task = drawn(model), task_of(model)
+    assert len(window.holes) > 4
+    together = task.judge({}, lay_out(window))
+    alone = [task.judge({}, lay_out(Window(window.shared, [hole])))[0] for hole in window.holes]
+    assert [each.loss for each in together] == pytest.approx([each.loss for each in alone], rel=1e-3)
 
 
-def test_attention_with_gradients_equals_the_fused_one(model):
-    window = draw_window(TEXT, "python", model.vocabulary, ExampleSettings(holes=4), random.Random(3))
-    laid, network = lay_out(window), model.backend.network
-    with torch.no_grad():
-        read = read_context(network, laid)
-        fused = learned_states(network, laid, read)
-    with torch.enable_grad():
-        torch.testing.assert_close(learned_states(network, laid, read), fused, atol=1e-5, rtol=1e-4)
-
-
-def test_what_is_learned_is_the_hole_and_its_end(model):
-    window = draw_window(TEXT, "python", model.vocabulary, ExampleSettings(holes=8), random.Random(5))
-    laid = lay_out(window)
-    start = 0
-    for example in window.holes:
-        targets = laid.targets[start : start + example.learned].tolist()
-        assert targets[-1] == model.vocabulary.fim.end
-        text = model.vocabulary.decode(targets[:-1])
-        assert text
-        assert text.strip() in TEXT
-        start += example.learned
+def test_what_is_learned_is_a_hole_and_its_end(model):
+    for hole in drawn(model, 5).holes:
+        *text, end = hole.middle[-hole.learned :]
+        assert end == model.vocabulary.fim.end
+        assert model.vocabulary.decode(text).strip() in TEXT
 
 
 def test_equal_seeds_draw_equal_windows(model):
-    drawn = [draw_window(TEXT, "python", model.vocabulary, ExampleSettings(), random.Random(7)) for _ in range(2)]
-    assert drawn[0] == drawn[1]
+    assert drawn(model, 7, ExampleSettings(500)) == drawn(model, 7, ExampleSettings(500))
 
 
-MATRIX, BIAS = torch.randn(96, 64, generator=torch.Generator().manual_seed(0)), torch.linspace(-1, 1, 96)
-HALF = FloatProducts("cpu", torch.bfloat16)
+def test_a_hole_whose_prompt_begins_elsewhere_is_left_out(model):
+    one, other = (
+        (build_prompt(model.vocabulary, text, ""), [model.vocabulary.fim.end], "word")
+        for text in ("a = 1\n" * 90, "b = 2\n" * 80)
+    )
+    window = window_of([one, other])
+    assert [hole.above for hole in window.holes] == [max(len(one[0].prefix), len(other[0].prefix))]
+    assert window_of([]) is None
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_a_frozen_matrix_passes_gradients_on_and_only_its_low_rank_term_learns(dtype):
-    torch.manual_seed(0)
-    linear = FrozenLinear(FloatProducts("cpu", dtype).of(MATRIX, BIAS), (96, 64), rank=4)
-    x = torch.randn(8, 64, dtype=dtype, requires_grad=True)
-    wanted = torch.randn(8, 96)
-    exact = x.float() @ MATRIX.t() + BIAS
-    torch.testing.assert_close(linear(x).float(), exact, atol=0.8, rtol=0.1)
-    ((linear(x) - wanted) ** 2).sum().backward()
-    gradient = 2 * (exact - wanted) @ MATRIX
-    assert torch.nn.functional.cosine_similarity(x.grad.float().flatten(), gradient.flatten(), 0) > 0.995
-    assert linear.up.grad.abs().sum() > 0
-    assert {name for name, _ in linear.named_parameters()} == {"down", "up"}
-
-
-def test_a_term_of_higher_rank_is_approximated_as_well_as_can_be():
-    torch.manual_seed(0)
-    linear = FrozenLinear(HALF.of(torch.randn(40, 30)), (40, 30), rank=8)
-    with torch.no_grad():
-        linear.up.copy_(torch.randn(40, 8) * torch.tensor([9.0, 8, 7, 6, 0.1, 0.1, 0.1, 0.1]))
-        exact = linear.up @ linear.down * linear.scale
-    for rank, most in ((8, 1e-5), (4, 0.1)):
-        up, down = map(torch.from_numpy, _of_rank(linear, rank))
-        assert up.shape == (40, rank)
-        assert (up @ down - exact).norm() <= most * exact.norm()
+def test_only_the_terms_are_learned_and_they_lower_the_loss(model):
+    task, laid = task_of(model), lay_out(drawn(model))
+    weights = task.begin()
+    optimiser, losses = torch.optim.Adam(weights.values(), lr=0.01), []
+    for _ in range(12):
+        gradients, scores = task.learn(weights, laid)
+        losses.append(sum(each.loss for each in scores))
+        for tensor, gradient in zip(weights.values(), gradients, strict=True):
+            tensor.grad = gradient
+        optimiser.step()
+    assert losses[-1] < 0.8 * losses[0]
 
 
 USE = "from box.shapes import Box3\n" + "".join(
@@ -147,53 +160,37 @@ FILES = [
 ]
 
 
-def drawn_with_head(model, with_snippets, file=FILES[1], seed=1):
+def head_text(model, files, with_snippets, file, seed=1):
     rng = random.Random(seed)
-    head_of = Heads(FILES, model.vocabulary, with_snippets).of(file, rng)
-    return draw_window(file.text, "python", model.vocabulary, ExampleSettings(), rng, head_of)
-
-
-def head_text(model, window):
-    head = window.prefix[: window.prefix.index(model.vocabulary.fim.prefix)]
+    head_of = Heads(files, model.vocabulary, with_snippets).of(file, rng)
+    window = draw_window(file.text, "python", model.vocabulary, EXACT, rng, head_of)
+    head = window.shared[: window.shared.index(model.vocabulary.fim.prefix)]
     return "".join("§" if token == model.vocabulary.fim.file else model.vocabulary.decode([token]) for token in head)
 
 
 def test_heads_hold_snippets_of_the_same_package_and_the_own_path(model):
-    text = head_text(model, drawn_with_head(model, 1.0))
+    text = head_text(model, FILES, 1.0, FILES[1])
     assert "§box/shapes.py\n" in text
     assert "other" not in text
     assert text.endswith("§box/use.py\n")
 
 
 def test_some_windows_have_no_snippets_and_some_no_head_at_all(model):
-    found = {head_text(model, drawn_with_head(model, 0.0, seed=seed)) for seed in range(9)}
+    found = {head_text(model, FILES, 0.0, FILES[1], seed) for seed in range(9)}
     assert found == {"", "§box/use.py\n"}
 
 
 def test_the_window_itself_is_not_in_its_head(model):
     alone = File(FILES[1].text, "python", "alone", "alone/use.py")
-    heads = Heads([alone], model.vocabulary, 1.0)
-    window = draw_window(
-        alone.text, "python", model.vocabulary, ExampleSettings(), random.Random(0), heads.of(alone, random.Random(0))
+    assert head_text(model, [alone], 1.0, alone) == "§alone/use.py\n"
+
+
+def test_terms_are_added_exactly_and_with_rows_of_similar_size():
+    chance = np.random.default_rng(0)
+    one, other = (
+        (chance.normal(size=(40, 8)).astype(np.float32) * 1e-3, chance.normal(size=(8, 30)).astype(np.float32))
+        for _ in range(2)
     )
-    assert head_text(model, window) == "§alone/use.py\n"
-
-
-def test_serving_with_a_head_computes_what_was_trained(model):
-    window = drawn_with_head(model, 1.0)
-    logprobs, targets = trained_logits(model, window)
-    hole, head = window.holes[0], window.prefix[: window.prefix.index(model.vocabulary.fim.prefix)]
-    tokens = [*window.prefix[: hole.above], *hole.context, *hole.middle[:-1]]
-    network = model.backend.network
-    with torch.inference_mode():
-        mask = torch.full((len(tokens), len(tokens)), UNSEEN).triu(1)
-        states = forward(
-            network,
-            network.embed(torch.tensor(tokens)),
-            torch.arange(len(tokens)),
-            lambda _layer, *each: attention(*each, mask),
-        )
-        plain = torch.log_softmax(network.logits(normed(network, states)), -1)[-hole.learned :]
-    assert len(head) > 20
-    assert targets[: hole.learned].tolist() == hole.middle[-hole.learned :]
-    torch.testing.assert_close(logprobs[: hole.learned], plain, atol=1e-4, rtol=1e-3)
+    up, down = _sum(one, other)
+    np.testing.assert_allclose(up @ down, one[0] @ one[1] + other[0] @ other[1], atol=1e-6)
+    assert 0.5 < np.linalg.norm(up) / np.linalg.norm(down) < 2

@@ -134,7 +134,7 @@ def test_a_folder_of_another_task_is_refused(vocabulary, histories, tmp_path):
 
 def test_a_damaged_checkpoint_is_named(vocabulary, histories, tmp_path):
     (tmp_path / "last.pt").write_bytes(b"something else")
-    with pytest.raises(TrainingError, match="last.pt cannot be read"):
+    with pytest.raises(TrainingError, match=r"last\.pt cannot be read"):
         opened(vocabulary, histories, tmp_path)
 
 

@@ -20,14 +20,14 @@ END = 63
 NETWORK = network_of(CONFIG, random_weights(CONFIG))
 
 
-def frozen_trunk():
-    weights = random_weights(CONFIG)
+def frozen_trunk(config=CONFIG):
+    weights = random_weights(config)
 
     def joined(prefix, names, kind):
         return torch.cat([weights[f"{prefix}{name}_proj.{kind}"] for name in names])
 
     layers = []
-    for number in range(CONFIG.layers):
+    for number in range(config.layers):
         prefix = f"model.layers.{number}."
         layers.append(
             FrozenLayer(
@@ -40,7 +40,7 @@ def frozen_trunk():
                 weights[f"{prefix}mlp.down_proj.weight"],
             )
         )
-    return FrozenTrunk(CONFIG, layers, weights["model.norm.weight"], weights["model.embed_tokens.weight"])
+    return FrozenTrunk(config, layers, weights["model.norm.weight"], weights["model.embed_tokens.weight"])
 
 
 TRUNK = frozen_trunk()
