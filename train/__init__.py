@@ -1,1 +1,1 @@
-"""Training: corpora, holes, adapters of the trunk, and its mask rows."""
+"""Training of what is used beside the frozen trunk. README.md says how."""
