@@ -142,9 +142,13 @@ class _Attend(torch.autograd.Function):
         of_weights = of_found @ values.transpose(1, 2)
         of_scores = torch._softmax_backward_data(of_weights, weights, -1, weights.dtype)
         of_queries = (of_scores @ keys).mul_(grouped.shape[-1] ** -0.5).view(gradients[0].shape)
-        learned = slice(ctx.unlearned, None)
         of_keys, of_values = (
-            F.pad(of[..., learned].transpose(1, 2) @ by, (0, 0, ctx.unlearned, 0))
+            _behind(ctx.unlearned, of[..., ctx.unlearned :].transpose(1, 2) @ by)
             for of, by in ((of_scores, grouped), (weights, of_found))
         )
         return of_queries, of_keys, of_values, None, None
+
+
+def _behind(count: int, rows: Tensor) -> Tensor:
+    """Return rows [*, S, D] behind `count` rows of zeros."""
+    return F.pad(rows, (0, 0, count, 0)) if count else rows
