@@ -91,6 +91,11 @@ class Editor:
         self.attached()
         self.insert_at(marked)
 
+    def offered(self, marked: str, ghost: str, name: str = "example.py", newline: str = "\n") -> None:
+        """Open a file in the same way, and wait for this ghost text."""
+        self.open(marked, name, newline)
+        self.until_ghost(ghost)
+
     def insert_at(self, marked: str) -> None:
         left = marked.split(CURSOR)[0].split("\n")
         line = marked.split("\n")[len(left) - 1].replace(CURSOR, "")

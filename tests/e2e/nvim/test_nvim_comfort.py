@@ -31,8 +31,7 @@ running = shared({"settings": {"budgetMs": 5000}}, SCRIPT)
 def watched(nvim: Editor) -> Iterator[Editor]:
     """An editor that draws, with ghost text in it."""
     nvim.nvim.ui_attach(80, 24, rgb=True)
-    nvim.open("x = │")
-    nvim.until_ghost("alpha(1) + beta(2)")
+    nvim.offered("x = │", "alpha(1) + beta(2)")
     nvim.lua(WATCH)
     yield nvim
     nvim.nvim.ui_detach()
@@ -63,8 +62,7 @@ def test_nothing_flickers_while_typing_along(watched: Editor) -> None:
 
 
 def test_an_accepted_text_that_is_undone_or_erased_stays_away(nvim: Editor) -> None:
-    nvim.open("x = │\ny = 2\n")
-    nvim.until_ghost("alpha(1) + beta(2)")
+    nvim.offered("x = │\ny = 2\n", "alpha(1) + beta(2)")
     nvim.lua("require('infill').accept()")
     nvim.until_marked(f"{WHOLE}│\ny = 2")
     nvim.type("<C-w>" * 20)

@@ -18,8 +18,7 @@ from nvim_editor import SCRIPT, Editor, shared
 )
 def test_is_shown_where_accepting_inserts_it(nvim: Editor, marked: str, ghost: str) -> None:
     left, right = marked.split("│")
-    nvim.open(marked)
-    nvim.until_ghost(ghost)
+    nvim.offered(marked, ghost)
     row, column, _ = nvim.mark()
     assert (row, column) == (left.count("\n"), len(left.split("\n")[-1].encode()))
     assert nvim.marked == marked, "showing changes nothing"
@@ -109,14 +108,12 @@ def test_accepting_in_parts(nvim: Editor, marked: str, steps: list[tuple[str, st
 def test_typing_through(nvim: Editor, typed: list[str], ahead: str, watched: str) -> None:
     """Accepting inserts what is still missing; where nothing fits any more, the key does what it did (types ⇥)."""
     nvim.command("inoremap <Tab> ⇥")
-    nvim.open("x = │")
-    nvim.until_ghost("alpha(1)")
+    nvim.offered("x = │", "alpha(1)")
     nvim.type("".join(typed) + "<Tab>")
     nvim.until_marked(ahead)
 
     nvim.fresh()
-    nvim.open("x = │")
-    nvim.until_ghost("alpha(1)")
+    nvim.offered("x = │", "alpha(1)")
     for key in typed:
         before = nvim.marked
         nvim.type(key)
@@ -127,8 +124,7 @@ def test_typing_through(nvim: Editor, typed: list[str], ahead: str, watched: str
 
 
 def test_typing_through_keeps_the_chosen_candidate(nvim: Editor) -> None:
-    nvim.open("x = │")
-    nvim.until_ghost("alpha(1)")
+    nvim.offered("x = │", "alpha(1)")
     nvim.type("<M-]>")
     nvim.until_ghost("beta(2, 3) (2/3)")
     nvim.type("be")
@@ -142,8 +138,7 @@ def test_the_chosen_candidate_stays_when_it_is_answered_again(nvim: Editor) -> N
     def answers() -> int:
         return int(nvim.lua("return require('infill.stats').counts().shown"))
 
-    nvim.open("z = │")
-    nvim.until_ghost("table(1)")
+    nvim.offered("z = │", "table(1)")
     nvim.type("<M-]>")
     nvim.until_ghost("tail(2) (2/2)")
     before = answers()
@@ -153,8 +148,7 @@ def test_the_chosen_candidate_stays_when_it_is_answered_again(nvim: Editor) -> N
 
 
 def test_dismissing(nvim: Editor) -> None:
-    nvim.open("x = │")
-    nvim.until_ghost("alpha(1)")
+    nvim.offered("x = │", "alpha(1)")
     nvim.type("<C-]>")
     nvim.until_ghost(None)
     assert nvim.marked == "x = │"
@@ -230,15 +224,13 @@ def test_a_key_without_ghost_text_is_the_mapping_it_hides(nvim: Editor, mapping:
 
 
 def test_leaving_insert_mode_takes_it_away(nvim: Editor) -> None:
-    nvim.open("x = │")
-    nvim.until_ghost("alpha(1)")
+    nvim.offered("x = │", "alpha(1)")
     nvim.type("<Esc>")
     nvim.until_ghost(None)
 
 
 def test_repeated_accepting_is_one_undo_step_each(nvim: Editor) -> None:
-    nvim.open("x = │")
-    nvim.until_ghost("alpha(1)")
+    nvim.offered("x = │", "alpha(1)")
     nvim.type("<Tab>")
     nvim.until_marked("x = alpha(1)│")
     nvim.type("<CR>y = ")
@@ -263,8 +255,7 @@ def test_neovims_own_accepting_leaves_nothing_behind(without_keys: Editor, typed
             return '⇥'
           end
         end, { expr = true })""")
-    nvim.open("x = │")
-    nvim.until_ghost("alpha(1)")
+    nvim.offered("x = │", "alpha(1)")
     nvim.type(f"{typed}<Tab>")
     nvim.until_marked("x = alpha(1)│" if typed.startswith("a") else f"x = {typed}⇥│")
     nvim.type("<Esc>")
@@ -273,8 +264,7 @@ def test_neovims_own_accepting_leaves_nothing_behind(without_keys: Editor, typed
 
 
 def test_neovims_own_functions_are_right_too(nvim: Editor) -> None:
-    nvim.open("x = │")
-    nvim.until_ghost("alpha(1)")
+    nvim.offered("x = │", "alpha(1)")
     nvim.lua("vim.lsp.inline_completion.select({ count = 2 })")
     nvim.until_ghost("gamma (3/3)")
     nvim.type("ga")

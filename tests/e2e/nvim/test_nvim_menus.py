@@ -71,8 +71,7 @@ def menu_is_open(nvim: Editor) -> bool:
 @pytest.mark.parametrize("options", ["menu,menuone", "menu,menuone,noselect", "menu,menuone,noinsert"])
 def test_neovims_menu(nvim: Editor, options: str) -> None:
     nvim.command(f"set completeopt={options}")
-    nvim.open("x = │" + OTHERS)
-    nvim.until_ghost("alpha(1)")
+    nvim.offered("x = │" + OTHERS, "alpha(1)")
     nvim.type("xy")
     nvim.until_ghost("z(1)")
     nvim.type("<C-x><C-n>")

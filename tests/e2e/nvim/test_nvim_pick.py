@@ -174,8 +174,7 @@ def test_a_select_that_never_answers_does_not_silence_what_is_typed_on(nvim: Edi
 def test_the_server_ends_before_it_answers(start: Start, picker: str) -> None:
     script = {"rules": [{"before": "x = ", "candidates": ["alpha(1)"]}]}
     with start({"picker": picker}, script) as nvim:
-        nvim.open("x = │")
-        nvim.until_ghost("alpha(1)")
+        nvim.offered("x = │", "alpha(1)")
         nvim.lua("""
             local client = vim.lsp.get_clients()[1]
             client.rpc.request = function() return true, 4711 end

@@ -10,8 +10,7 @@ from nvim_editor import SERVER, WAIT, Editor, Start
 
 
 def test_the_engine_dies_while_ghost_text_is_shown(nvim: Editor) -> None:
-    nvim.open("x = │")
-    nvim.until_ghost("alpha(1)")
+    nvim.offered("x = │", "alpha(1)")
     children = psutil.Process().children(recursive=True)
     killed = [process for process in children if "infill_engine.serving" in process.cmdline()]
     for process in killed:

@@ -12,11 +12,9 @@ WEIGHTS = REPOSITORY / "infill_engine" / "weights" / "trunk" / "model.safetensor
 
 
 def test_two_buffers_in_two_windows(nvim: Editor) -> None:
-    nvim.open("y = │", "right.py")
-    nvim.until_ghost("other")
+    nvim.offered("y = │", "other", "right.py")
     nvim.type("<Esc>:vsplit<CR>")
-    nvim.open("x = │", "left.py")
-    nvim.until_ghost("alpha(1)")
+    nvim.offered("x = │", "alpha(1)", "left.py")
     nvim.type("<Esc><C-w>lA")
     nvim.until_ghost("other")
     nvim.type("<Tab>")
@@ -39,8 +37,7 @@ def test_one_buffer_in_two_windows(nvim: Editor) -> None:
 
 
 def test_a_buffer_left_before_the_answer_shows_nothing_of_it(nvim: Editor) -> None:
-    nvim.open("y = │", "first.py")
-    nvim.until_ghost("other")
+    nvim.offered("y = │", "other", "first.py")
     nvim.type("<Esc>")
     nvim.open("│", "second.py")
     nvim.type("x = <Esc>:buffer first.py<CR>A")
@@ -106,8 +103,7 @@ def test_files_that_cannot_be_changed_are_left_alone(nvim: Editor) -> None:
 
 
 def test_a_file_made_read_only_is_left_alone_from_then_on(nvim: Editor) -> None:
-    nvim.open("x = │")
-    nvim.until_ghost("alpha(1)")
+    nvim.offered("x = │", "alpha(1)")
     nvim.command("inoremap <Tab> ⇥")
     nvim.lua(COUNT_SENT)
     nvim.command("setlocal readonly")
@@ -140,8 +136,7 @@ end
 def test_a_second_setup_sets_the_keys_anew(start: Start) -> None:
     with start({}, {"rules": [{"before": "x = ", "candidates": ["alpha(1)"]}]}) as nvim:
         nvim.command("autocmd BufEnter *.py inoremap <buffer> <Tab> ⇥")
-        nvim.open("x = │")
-        nvim.until_ghost("alpha(1)")
+        nvim.offered("x = │", "alpha(1)")
         nvim.type("<M-p>")
         nvim.until(lambda: nvim.list())
         nvim.lua("require('infill').setup({ cmd = ..., keys = { accept = '<C-y>' } })", SERVER)
@@ -156,8 +151,7 @@ def test_a_second_setup_sets_the_keys_anew(start: Start) -> None:
 
 
 def test_switching_off_and_on(nvim: Editor) -> None:
-    nvim.open("x = │")
-    nvim.until_ghost("alpha(1)")
+    nvim.offered("x = │", "alpha(1)")
     nvim.command("Infill toggle-language")
     nvim.until_ghost(None)
     nvim.until(lambda: nvim.status() == "infill silent: switched off here")
@@ -172,8 +166,7 @@ def test_switching_off_and_on(nvim: Editor) -> None:
 
 
 def test_commands(nvim: Editor) -> None:
-    nvim.open("x = │")
-    nvim.until_ghost("alpha(1)")
+    nvim.offered("x = │", "alpha(1)")
     assert nvim.command("Infill").startswith("infill ready\nmodel scripted:")
     assert re.match(r"shown \d+, accepted \d+", nvim.command("Infill stats"))
     nvim.type("<Esc>")
@@ -219,8 +212,7 @@ def test_wrong_options_are_told_and_left_out(start: Start) -> None:
     with start(options, {"rules": [{"before": "x = ", "candidates": ["alpha(1)"]}]}) as nvim:
         for part in ("option picker is a number", "unknown option kyes", "unknown key leap"):
             assert sum(part in message for message in nvim.messages) == 1, nvim.messages
-        nvim.open("x = │")
-        nvim.until_ghost("alpha(1)")
+        nvim.offered("x = │", "alpha(1)")
         nvim.type("<C-y>")
         nvim.until_marked("x = alpha(1)│")
 
