@@ -70,9 +70,7 @@ def test_a_file_with_crlf_stays_one(code: Workbench) -> None:
 
 
 def test_next_and_previous(code: Workbench) -> None:
-    path = code.open("cycle.py", "x =│\n")
-    code.type_text(" ")
-    code.wait_for_ghost("alpha(1)")
+    path = code.offered("cycle.py", "x =│\n", " ", "alpha(1)")
     for key, ghost in (("Alt+]", "beta(2, 3)"), ("Alt+]", "gamma"), ("Alt+]", "alpha(1)"), ("Alt+[", "gamma")):
         code.press(key)
         code.wait_for_ghost(ghost)
@@ -81,9 +79,7 @@ def test_next_and_previous(code: Workbench) -> None:
 
 
 def test_accept_a_word(code: Workbench) -> None:
-    path = code.open("word.py", "words =│\n")
-    code.type_text(" ")
-    code.wait_for_ghost("one two three")
+    path = code.offered("word.py", "words =│\n", " ", "one two three")
     code.press("Control+ArrowRight")
     code.wait_for_ghost(" two three")
     code.command("Infill: Accept Word")
@@ -92,9 +88,7 @@ def test_accept_a_word(code: Workbench) -> None:
 
 
 def test_accept_a_line(code: Workbench) -> None:
-    path = code.open("line.py", "def lines():\n   │\n")
-    code.type_text(" ")
-    code.wait_for_ghost("total = 0    return total")
+    path = code.offered("line.py", "def lines():\n   │\n", " ", "total = 0    return total")
     code.press("Control+Alt+ArrowRight")
     code.until(lambda: "total = 0" in code.text() and "total" in code.ghost(), "the first line taken", code.text)
     assert code.saved(path).startswith(b"def lines():\n    total = 0\n")
@@ -102,9 +96,7 @@ def test_accept_a_line(code: Workbench) -> None:
 
 
 def test_typing_along_keeps_the_ghost_text(code: Workbench) -> None:
-    path = code.open("along.py", "x =│\n")
-    code.type_text(" ")
-    code.wait_for_ghost("alpha(1)")
+    path = code.offered("along.py", "x =│\n", " ", "alpha(1)")
     code.type_text("al")
     code.wait_for_ghost("pha(1)")
     code.press("Tab")
@@ -123,9 +115,7 @@ def test_what_the_open_suggest_widget_has_selected_is_built_upon(code: Workbench
 
 
 def test_pick_from_the_list(code: Workbench) -> None:
-    path = code.open("pick.py", PICTURED)
-    code.type_text("(")
-    code.wait_for_ghost("box.width, box.height")
+    path = code.offered("pick.py", PICTURED, "(", "box.width, box.height")
     code.press("Control+Alt+Enter")
     code.until(lambda: len(code.rows()) == 3, "three candidates", code.rows)
     assert "3 candidates" in code.title()
@@ -276,9 +266,7 @@ def test_a_misspelt_setting_is_told_once(code: Workbench) -> None:
     assert "whole number of milliseconds" in code.wait_for_message("setting budgetMs")
     code.wait_for_message('unknown setting "candidats"')
     code.configure(budgetMs="fast", candidats=3, candidates=3)
-    path = code.open("typo.py", "x =│\n")
-    code.type_text(" ")
-    code.wait_for_ghost("alpha(1)")
+    path = code.offered("typo.py", "x =│\n", " ", "alpha(1)")
     code.press("Tab")
     assert code.saved(path) == b"x = alpha(1)\n"
     assert sum("setting budgetMs" in message for message in code.messages()) == 1
@@ -289,9 +277,7 @@ def test_a_server_that_dies_is_started_again(code: Workbench) -> None:
     server.kill()
     code.wait_for_message("stopped unexpectedly and is being started again")
     code.until(lambda: len(code.server_processes()) == 1 and code.status() == "Infill", "a new server", code.status)
-    path = code.open("again.py", "x =│\n")
-    code.type_text(" ")
-    code.wait_for_ghost("alpha(1)")
+    path = code.offered("again.py", "x =│\n", " ", "alpha(1)")
     code.press("Tab")
     assert code.saved(path) == b"x = alpha(1)\n"
 
@@ -313,8 +299,6 @@ def test_a_failed_installation_leaves_the_server_that_works(code: Workbench) -> 
 def test_retrieved_texts_without_the_files_of_the_default_model(code: Workbench) -> None:
     code.configure(model="default", showThreshold=0)
     code.wait_for_model("retrieval")
-    path = code.open("default.py", DEFAULT)
-    code.type_text(" ")
-    code.wait_for_ghost("compute(alpha, beta)")
+    path = code.offered("default.py", DEFAULT, " ", "compute(alpha, beta)")
     code.press("Tab")
     assert code.saved(path).decode() == DEFAULT.replace("│", " compute(alpha, beta)")

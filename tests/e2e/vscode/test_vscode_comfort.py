@@ -21,9 +21,7 @@ _WATCH = """() => {
 
 
 def test_what_was_dismissed_stays_away(code: Workbench) -> None:
-    code.open("dismissed.py", "x =│\n")
-    code.type_text(" ")
-    code.wait_for_ghost("alpha(1)")
+    code.offered("dismissed.py", "x =│\n", " ", "alpha(1)")
     code.press("Escape")
     code.wait_for_ghost("")
     code.type_text("al")
@@ -42,9 +40,7 @@ def test_what_was_dismissed_stays_away(code: Workbench) -> None:
 
 
 def test_what_was_typed_past_does_not_come_back(code: Workbench) -> None:
-    code.open("past.py", "words =│\n")
-    code.type_text(" ")
-    code.wait_for_ghost("one two three")
+    code.offered("past.py", "words =│\n", " ", "one two three")
     code.type_text("z")
     code.wait_for_ghost("")
     code.press("Backspace", "Backspace")
@@ -83,9 +79,7 @@ def test_a_snippet_in_progress_is_left_alone(code: Workbench) -> None:
 
 
 def test_nothing_flickers_while_typing_along(code: Workbench) -> None:
-    code.open("flicker.py", "x =│\n")
-    code.type_text(" ")
-    code.wait_for_ghost("alpha(1)")
+    code.offered("flicker.py", "x =│\n", " ", "alpha(1)")
     code.browser.call("evaluate", f"({_WATCH})()")
     for key in "alpha(":
         code.type_text(key)
@@ -97,9 +91,7 @@ def test_nothing_flickers_while_typing_along(code: Workbench) -> None:
 
 
 def test_nothing_flickers_while_words_are_accepted(code: Workbench) -> None:
-    code.open("words.py", "words =│\n")
-    code.type_text(" ")
-    code.wait_for_ghost("one two three")
+    code.offered("words.py", "words =│\n", " ", "one two three")
     code.browser.call("evaluate", f"({_WATCH})()")
     for _ in range(2):
         code.press("Control+ArrowRight")

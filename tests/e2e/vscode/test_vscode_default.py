@@ -66,9 +66,7 @@ def default(code: Workbench, server: str, settings: dict[str, Any]) -> Iterator[
 
 
 def test_two_arguments_are_filled_in_and_picked_from_the_list(default: Workbench) -> None:
-    path = default.open("boxes.py", BOXES)
-    default.type_text("(")
-    default.wait_for_ghost("box.width, box.height")
+    path = default.offered("boxes.py", BOXES, "(", "box.width, box.height")
     default.picture("ghost", {"x": 0, "y": 0, "width": 620, "height": 350})
     default.press("Control+Alt+Enter")
     default.until(lambda: len(default.rows()) > 1, "several candidates", default.rows)
@@ -83,9 +81,7 @@ def test_two_arguments_are_filled_in_and_picked_from_the_list(default: Workbench
 
 
 def test_the_menu_names_the_model_and_the_time_of_the_last_answer(default: Workbench) -> None:
-    default.open("menu.py", BOXES)
-    default.type_text("(")
-    default.wait_for_ghost("box.width, box.height")
+    default.offered("menu.py", BOXES, "(", "box.width, box.height")
     default.browser.call("click", STATUS)
     default.until(lambda: any("Switch Off for python" in row for row in default.rows()), "the menu", default.rows)
     assert default.title().startswith("Ready: default on ")

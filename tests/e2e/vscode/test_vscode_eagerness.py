@@ -28,6 +28,4 @@ def test_the_server_goes_by_the_level_that_is_chosen(code: Workbench) -> None:
     code.open("level.py", "x =│\n")
     choose(code, "eager")
     choose(code, "balanced")
-    code.open("after.py", "x =│\n")
-    code.type_text(" ")
-    code.wait_for_ghost("alpha(1)")
+    code.offered("after.py", "x =│\n", " ", "alpha(1)")

@@ -37,22 +37,16 @@ def stays(code: Workbench, ghost: str) -> None:
 
 
 def test_what_is_found_late_is_shown_and_taken(slow: Workbench) -> None:
-    path = slow.open("late.py", "late =│\n")
-    slow.type_text(" ")
-    slow.wait_for_ghost("alpha(1)")
+    path = slow.offered("late.py", "late =│\n", " ", "alpha(1)")
     slow.press("Tab")
     assert slow.saved(path) == b"late = alpha(1)\n"
 
 
 def test_what_is_shown_is_continued_but_not_replaced(slow: Workbench) -> None:
-    path = slow.open("longer.py", "longer =│\n")
-    slow.type_text(" ")
-    slow.wait_for_ghost("alpha(1)")
+    path = slow.offered("longer.py", "longer =│\n", " ", "alpha(1)")
     slow.press("Tab")
     assert slow.saved(path) == b"longer = alpha(1)\n"
-    slow.open("other.py", "other =│\n")
-    slow.type_text(" ")
-    slow.wait_for_ghost("alpha(1)")
+    slow.offered("other.py", "other =│\n", " ", "alpha(1)")
     stays(slow, "alpha(1)")
 
 

@@ -50,9 +50,7 @@ def llama(set_up: None, http: Server, tmp_path_factory: pytest.TempPathFactory) 
 def test_ghost_text_and_acceptance(llama: Workbench, http: Server) -> None:
     llama.open("activating.js", "│\n")  # a file of Python does not
     llama.until(lambda: "Information" in " ".join(llama.texts(".tab")), "its first page", lambda: llama.texts(".tab"))
-    llama.open("first.js", "y = 1\nx =│\n")
-    llama.type_text(" ")
-    llama.wait_for_ghost("alpha(1)")
+    llama.offered("first.js", "y = 1\nx =│\n", " ", "alpha(1)")
     llama.press("Tab", "Control+s")
     path = llama.folder / "first.js"
     llama.until(lambda: path.read_text() == "y = 1\nx = alpha(1)\n", "the saved text", path.read_text)

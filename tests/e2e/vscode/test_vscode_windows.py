@@ -29,9 +29,7 @@ def test_two_windows_on_one_folder(first: Workbench) -> None:
     for window in (first, second):
         window.wait_for_model("installed")
     assert starts(python) == 2
-    path = first.open("shared.py", "x =│\n")
-    first.type_text(" ")
-    first.wait_for_ghost("installed")
+    path = first.offered("shared.py", "x =│\n", " ", "installed")
     second.go_to(path, 1, 4)
     second.type_text(" ")
     second.wait_for_ghost("installed")
@@ -39,9 +37,7 @@ def test_two_windows_on_one_folder(first: Workbench) -> None:
     assert second.saved(path) == b"x = installed\n"
     second.leave()
     first.until(lambda: told(python, "shutdown") == 1, "the second window's server to end")
-    path = first.open("after.py", "y =│\n")
-    first.type_text(" ")
-    first.wait_for_ghost("installed")
+    path = first.offered("after.py", "y =│\n", " ", "installed")
     (first.environments / "current").unlink()
 
 

@@ -21,7 +21,7 @@ REPOSITORY = Path(__file__).parents[4]
 IMAGES = REPOSITORY / "editors" / "vscode" / "images"
 CURSOR = "│"
 PRESSES = 4
-WAIT = 40  # seconds after which a test has failed
+WAIT = 90  # seconds after which a test has failed
 STEADY_LOOKS = 3  # that see the same, 50 ms apart
 
 _MOVING = """() => document.getAnimations().filter(animation => animation.playState === 'running'
@@ -142,6 +142,13 @@ class Workbench(Screen):
         column = len(before.encode("utf-16-le")) // 2 + 1
         self.close()
         self.go_to(path, row, column, len(before) + 1)
+        return path
+
+    def offered(self, name: str, marked: str, typed: str, ghost: str) -> Path:
+        """Write a file, open it, type at its cursor, and wait for this ghost text."""
+        path = self.open(name, marked)
+        self.type_text(typed)
+        self.wait_for_ghost(ghost)
         return path
 
     def go_to(self, path: Path, row: int, column: int, shown_column: int | None = None) -> None:
