@@ -6,7 +6,7 @@ InfillError
 │   ├── ModelNotFoundError      no such model or folder
 │   ├── ModelDamagedError       present, but its files do not fit together
 │   └── ModelTooLargeError      intact, but larger than the free memory
-├── WorkerError             the worker process could not start, or died
+├── EngineError             the engine's process could not start, or died
 └── TrainingError           training cannot continue
 """
 
@@ -35,8 +35,8 @@ class ModelTooLargeError(ModelError):
     """The model needs more memory than is available."""
 
 
-class WorkerError(InfillError):
-    """The worker process could not start, or died while it was needed."""
+class EngineError(InfillError):
+    """The engine's process could not start, or died while it was needed."""
 
 
 class TrainingError(InfillError):

@@ -50,7 +50,7 @@ class Reason(StrEnum):
     EXCLUDED = "excluded"  # the file matches an exclude pattern
     UNSUPPORTED = "unsupported"  # binary, too large, not a supported text document, or more holes than the model fills
     LOADING = "loading"  # the model is still being loaded
-    WORKER_FAILED = "worker_failed"  # the worker died or could not start
+    WORKER_FAILED = "worker_failed"  # the engine died or could not start
 
 
 OVERTAKEN = (Reason.SUPERSEDED, Reason.CANCELLED)  # nobody waits for the answer any more

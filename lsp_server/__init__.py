@@ -1,1 +1,1 @@
-"""The language server. It speaks LSP with the editor and exchanges frames with the worker. It never imports torch."""
+"""The language server. It speaks LSP with the editor and exchanges frames with the engine. It never imports torch."""

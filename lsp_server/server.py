@@ -14,7 +14,7 @@ from pygls.lsp.server import LanguageServer
 
 from infill_engine.process import write_no_core_files
 from infill_engine.serving.runtime_files import package_version
-from lsp_server.engine_client.link import Command, worker_command
+from lsp_server.engine_client.link import Command, engine_command
 from lsp_server.handlers import (
     code_action,
     commands,
@@ -50,8 +50,8 @@ class InfillServer(LanguageServer):
         log.error("%s while handling a message", type(error).__name__)
 
 
-def create_server(command: Command = worker_command) -> tuple[InfillServer, Session]:
-    """Return a server with all handlers registered, and its session. `command` builds the worker's command line."""
+def create_server(command: Command = engine_command) -> tuple[InfillServer, Session]:
+    """Return a server with all handlers registered, and its session. `command` builds the engine's command line."""
     server = InfillServer(
         NAME,
         package_version(),
@@ -126,7 +126,7 @@ class _Output(StdoutWriter):
             self._on_closed()
 
 
-def serve_stdio(command: Command = worker_command) -> int:
+def serve_stdio(command: Command = engine_command) -> int:
     """Serve one client on stdin and stdout until it leaves. Return the exit status that LSP requires.
 
     Threads may still be blocked on stdin or a disk, so the caller must leave with `exit_now`. Raises KeyboardInterrupt

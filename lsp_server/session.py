@@ -11,7 +11,7 @@ from lsp_server.background import BackgroundTasks
 from lsp_server.client_state import ClientState
 from lsp_server.engine_client import model_choice
 from lsp_server.engine_client.client import EngineClient
-from lsp_server.engine_client.link import Command, worker_command
+from lsp_server.engine_client.link import Command, engine_command
 from lsp_server.protocol.uris import path_in_project
 from lsp_server.protocol.wire import WireProtocol
 from lsp_server.settings.schema import EngineChoice
@@ -34,7 +34,7 @@ class Session:
     """The parts of a connection. None of them knows the session: it makes them known to each other."""
 
     protocol: WireProtocol
-    command: InitVar[Command] = worker_command
+    command: InitVar[Command] = engine_command
     client: ClientState = field(default_factory=ClientState)
     workspace: Workspace = field(default_factory=Workspace)
     background: BackgroundTasks = field(default_factory=BackgroundTasks)
@@ -84,7 +84,7 @@ class Session:
         return plain
 
     def resolve(self, choice: EngineChoice) -> EngineChoice:
-        """Return the choice in the form the worker uses, and warn the user if there is something to say about it."""
+        """Return the choice in the form the engine uses, and warn the user if there is something to say about it."""
         settled, sentence = model_choice.settled(choice, self.workspace.roots)
         if sentence:
             self.reporter.warn_once(sentence)

@@ -40,7 +40,7 @@ class StatusReporter:
         self.shows_progress = False  # whether the client supports progress
 
     def engine(self, status: Status) -> None:
-        """The worker's state has changed."""
+        """The engine's state has changed."""
         self._status, self._off, self._reason = status, False, None
         self._publish()
         if status.state is State.LOADING and self.shows_progress:

@@ -29,7 +29,7 @@ from infill_engine.sampling.trunk.tree_nodes import TreeStep
 from infill_engine.types import InfillRequest
 from lsp_server.documents.snapshots import Change, Documents
 from lsp_server.settings.schema import ServerSettings
-from lsp_server.suggestions.request import build_request
+from lsp_server.suggestions.request_content import build_request
 
 URI = "file:///bench/typed.py"
 FIELDS = ("change_ms", "build_ms", "encode_ms", "denoise_ms", "rank_ms", "engine_ms")

@@ -14,7 +14,7 @@ from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.sampling.canvas.denoise import Row
 from infill_engine.sampling.canvas.plan import canvas_of
 from lsp_server.documents.snapshots import Change, Documents
-from lsp_server.suggestions.request import build_context
+from lsp_server.suggestions.request_content import build_context
 
 ROWS, SLOTS = (1, 4), (8, 16, 24)
 PASS_ROWS = (1, 2, 4, 8, 16, 24, 32, 48, 64)

@@ -18,7 +18,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import IO, Any
 
-from infill_engine.errors import WorkerError
+from infill_engine.errors import EngineError
 from infill_engine.models.checkpoint.user_data import STATE_DIR
 from infill_engine.serving.runtime_files import RUNTIME_DIR
 from lsp_server.engine_client.shared import IDLE_SECONDS
@@ -42,9 +42,9 @@ class Pending:
     done: threading.Event = field(default_factory=threading.Event)
 
     def wait(self) -> "Pending":
-        """Wait for the answer and return this request. Raises WorkerError if none comes."""
+        """Wait for the answer and return this request. Raises EngineError if none comes."""
         if not self.done.wait(WAIT_SECONDS):
-            raise WorkerError(f"no answer within {WAIT_SECONDS:.0f} s; run the server by hand and look at its log")
+            raise EngineError(f"no answer within {WAIT_SECONDS:.0f} s; run the server by hand and look at its log")
         return self
 
     @property
@@ -104,16 +104,16 @@ class LspClient:
         }
         answered = self.request("initialize", params).wait()
         if answered.error is not None:
-            raise WorkerError(f"the server refused to initialize: {answered.error}")
+            raise EngineError(f"the server refused to initialize: {answered.error}")
         self.notify("initialized", {})
         return 1000 * (answered.arrived - self.started)
 
     def until_ready(self) -> float:
-        """Wait for the model. Return the milliseconds from process start. Raises WorkerError if it cannot be loaded."""
+        """Wait for the model. Return the milliseconds from process start. Raises EngineError if it cannot be loaded."""
         with self._heard:
             self._heard.wait_for(lambda: {"ready", "failed"} & set(self.states), WAIT_SECONDS)
         if "ready" not in self.states:
-            raise WorkerError("the engine did not become ready; run `infill-ls doctor`")
+            raise EngineError("the engine did not become ready; run `infill-ls doctor`")
         return 1000 * (perf_counter() - self.started)
 
     def request(self, method: str, params: Any) -> Pending:

@@ -14,7 +14,7 @@ from bench.replay.client import LspClient, Pending
 from bench.soak.corpus import REPOSITORY, File
 from bench.soak.texts import Document, Edit, between_characters, offset, position
 from bench.soak.witness import TEXT, digest
-from infill_engine.errors import WorkerError
+from infill_engine.errors import EngineError
 from lsp_server.protocol.messages import ACCEPTED, CANDIDATES, CURSOR, DID_DISMISS_NEXT_EDIT, NEXT_EDIT
 
 INLINE = "textDocument/inlineCompletion"
@@ -183,7 +183,7 @@ class EditorWindow:
                 stream.close()
 
     def until_ready(self) -> None:
-        """Wait for the model. Raises WorkerError."""
+        """Wait for the model. Raises EngineError."""
         self.client.until_ready()
 
     @property
@@ -209,7 +209,7 @@ class EditorWindow:
         answered = self.client.request("initialize", params).wait()
         agreed = (answered.result or {}).get("capabilities", {}).get("positionEncoding", "utf-16")
         if agreed != self.encoding:
-            raise WorkerError(f"the server counts in {agreed}, not in {self.encoding} ({answered.error})")
+            raise EngineError(f"the server counts in {agreed}, not in {self.encoding} ({answered.error})")
         self.client.notify("initialized", {})
 
     def _checked(self, asked: Asked) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from infill_engine.process import exit_now
 from lsp_server import server
-from lsp_server.engine_client.link import Command, worker_command
+from lsp_server.engine_client.link import Command, engine_command
 from lsp_server.session import Session
 
 TEXT = "soak/text"
@@ -23,7 +23,7 @@ def main() -> None:
     """Serve on stdin and stdout."""
     create = server.create_server
 
-    def create_with_witness(command: Command = worker_command) -> tuple[server.InfillServer, Session]:
+    def create_with_witness(command: Command = engine_command) -> tuple[server.InfillServer, Session]:
         made, session = create(command)
 
         def text(params: Any) -> dict[str, str | None]:

@@ -38,7 +38,7 @@ class Deadline:
     """The moment an answer is due, and whether the client still waits for it.
 
     `expires_at` is in seconds of `clock`. The default clock is shared by the processes of a machine, so a deadline can
-    be sent to a worker as a number.
+    be sent to an engine as a number.
     """
 
     expires_at: float

@@ -25,7 +25,7 @@ ADDRESS = "://"  # in the name of a model on a server; parsed by `infill_engine.
 
 
 def resolved(name: str, folder: Path) -> str:
-    """Return the name in a form that a process in any folder can use, such as a worker: a path is made absolute.
+    """Return the name in a form that a process in any folder can use, such as an engine: a path is made absolute.
 
     A folder of that name takes precedence over a published model.
     """

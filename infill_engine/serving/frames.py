@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from infill_engine.errors import WorkerError
+from infill_engine.errors import EngineError
 from infill_engine.serving.protocol import Alternatives, Infill, Message, NextEdit
 
 MAX_FRAME_BYTES = 8 * 1024 * 1024
@@ -21,13 +21,13 @@ _decoder: "msgspec.msgpack.Decoder[Message]" = msgspec.msgpack.Decoder(Message)
 
 
 def encode(message: Message) -> bytes:
-    """Return the frame of a message, length included. Raises `WorkerError` for one over `MAX_FRAME_BYTES`."""
+    """Return the frame of a message, length included. Raises `EngineError` for one over `MAX_FRAME_BYTES`."""
     try:
         payload = _encoder.encode(message)
     except UnicodeEncodeError:  # half of a surrogate pair is invalid text, but no reason to leave a request unanswered
         payload = _encoder.encode(_without_surrogates(msgspec.to_builtins(message)))
     if len(payload) > MAX_FRAME_BYTES:
-        raise WorkerError(f"A message of {len(payload)} bytes is too large; the limit is {MAX_FRAME_BYTES}.")
+        raise EngineError(f"A message of {len(payload)} bytes is too large; the limit is {MAX_FRAME_BYTES}.")
     return _LENGTH.pack(len(payload)) + payload
 
 

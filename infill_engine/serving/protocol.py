@@ -42,7 +42,7 @@ class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class State(StrEnum):
-    """The worker's progress with loading its model."""
+    """The engine's progress with loading its model."""
 
     LOADING = "loading"
     READY = "ready"
@@ -233,7 +233,7 @@ class Failure(_Message, frozen=True, tag="failure"):
 
 
 class Alive(_Message, frozen=True, tag="alive"):
-    """Work without an answer has ended. Tells the watchdog that the worker was busy and does not hang."""
+    """Work without an answer has ended. Tells the watchdog that the engine was busy and does not hang."""
 
 
 OfRequest = Request | SendPreviews | Cancel

@@ -1,4 +1,4 @@
-"""Loads the engine for a model's name, in the worker and in the command line's own process, and describes its state."""
+"""Loads the engine for a model's name, in its own process or the command line's, and describes its state."""
 
 import os
 import traceback
@@ -75,5 +75,5 @@ def describe(fault: Exception) -> str:
     if isinstance(fault, InfillError):
         return str(fault)
     frames = "".join(traceback.format_tb(fault.__traceback__)).rstrip()
-    say(f"infill worker: {type(fault).__name__}\n{frames}")
-    return f"The engine met an unexpected {type(fault).__name__}; the worker's log shows where."
+    say(f"infill engine: {type(fault).__name__}\n{frames}")
+    return f"Internal error in the engine ({type(fault).__name__}). Its log shows where."

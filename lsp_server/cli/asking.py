@@ -21,7 +21,7 @@ from lsp_server.documents.snapshots import Snapshot
 from lsp_server.project.text import project_of, read_around
 from lsp_server.protocol.uris import path_in_project, path_of
 from lsp_server.settings.schema import ServerSettings
-from lsp_server.suggestions.request import build_request
+from lsp_server.suggestions.request_content import build_request
 
 if TYPE_CHECKING:
     from infill_engine.budget.work import Observer
@@ -84,7 +84,7 @@ def _ask(
 ) -> Asked:
     parser_for(opened.snapshot.language)  # a running server has loaded the grammar
     project, path = _project_around(opened.snapshot, settings)
-    # A running server has read this, and its worker has counted it.
+    # A running server has read this, and its engine has counted it.
     outline_of_other(project.text, opened.snapshot.language)
     deque(engine.index_project(project), maxlen=0)
     began = now()

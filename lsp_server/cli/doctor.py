@@ -32,7 +32,7 @@ from lsp_server.engine_client.client import EngineClient
 from lsp_server.engine_client.model_choice import as_shown
 from lsp_server.settings.file import measured_reason, read_file
 from lsp_server.settings.schema import EngineChoice, Precision, ServerSettings, read_settings
-from lsp_server.suggestions.request import build_request
+from lsp_server.suggestions.request_content import build_request
 from lsp_server.suggestions.workspace import LARGEST_SIZE
 
 if TYPE_CHECKING:

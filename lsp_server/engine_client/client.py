@@ -1,6 +1,6 @@
-"""Sends requests to the worker and receives its messages. Equal requests for one document share one answer.
+"""Sends requests to the engine and receives its messages. Equal requests for one document share one answer.
 
-Invariant: every `ask` returns in time for a reply by its deadline, whatever the worker does.
+Invariant: every `ask` returns in time for a reply by its deadline, whatever the engine does.
 """
 
 import asyncio
@@ -33,13 +33,13 @@ from infill_engine.serving.protocol import (
     Status,
 )
 from infill_engine.types import AlternativesRequest, Answer, InfillRequest, ProjectText, Reason, Surroundings
-from lsp_server.engine_client.link import Command, Link, worker_command
-from lsp_server.engine_client.requests import A, OnLate, OnPreview, Pending, PendingInfill, RequestTable
-from lsp_server.engine_client.supervisor import WorkerProcess
+from lsp_server.engine_client.link import Command, Link, engine_command
+from lsp_server.engine_client.pending import A, OnLate, OnPreview, Pending, PendingInfill, PendingRequests
+from lsp_server.engine_client.supervisor import EngineProcess
 from lsp_server.settings.schema import EngineChoice
 
-REPLY_SECONDS = 0.002  # before a reply is due, for making and sending it: no longer waiting for the worker
-FRAME_SECONDS = 0.004  # before that, for the frame of the answer: the worker no longer computes
+REPLY_SECONDS = 0.002  # before a reply is due, for making and sending it: no longer waiting for the engine
+FRAME_SECONDS = 0.004  # before that, for the frame of the answer: the engine no longer computes
 
 News = TypeVar("News")
 log = logging.getLogger(__name__)
@@ -52,22 +52,22 @@ def reply_by(due: float) -> asyncio.Timeout:
 
 @dataclass(eq=False)
 class EngineClient:
-    """Asks the worker and keeps it alive.
+    """Asks the engine and keeps it alive.
 
-    `on_status` is called on every change of the worker's state. `on_error` gets a message for the user when the worker
+    `on_status` is called on every change of the engine's state. `on_error` gets a message for the user when the engine
     dies for the first time, gives up, or cannot load its model. Both run on the event loop. Exceptions they raise are
-    logged by name and do not stop the reading of worker messages.
+    logged by name and do not stop the reading of the engine's messages.
     """
 
     on_status: Callable[[Status], None]
     on_error: Callable[[str], None]
-    command: Command = worker_command
-    shared: bool = False  # use the engine of all editor windows instead of a worker of this server's own
+    command: Command = engine_command
+    shared: bool = False  # use the engine of all editor windows instead of one of this server's own
     status: Status = field(default_factory=lambda: Status(State.LOADING))
-    choice: EngineChoice = field(default_factory=EngineChoice)  # the engine that the worker was started with
+    choice: EngineChoice = field(default_factory=EngineChoice)  # the engine that the process was started with
     takes_late: bool = False  # the engine goes on after an answer, and says what it finds
-    worker: WorkerProcess = field(init=False)
-    requests: RequestTable = field(default_factory=RequestTable)
+    process: EngineProcess = field(init=False)
+    pending: PendingRequests = field(default_factory=PendingRequests)
     _ids: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
     # Link, document and text, if the last message was a prefetch.
     _prefetched: tuple[Link | None, str, Surroundings] | None = None
@@ -75,21 +75,21 @@ class EngineClient:
     _switching: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def __post_init__(self) -> None:
-        self.worker = WorkerProcess(self, self.command, self.shared)
+        self.process = EngineProcess(self, self.command, self.shared)
 
     async def start(self, choice: EngineChoice, *, anew: bool = False) -> None:
         """Start the engine, or replace the running one. With `anew`, end a shared engine for all clients, too."""
         async with self._switching:
-            await (self.worker.end() if anew else self.worker.stop())
+            await (self.process.end() if anew else self.process.stop())
             self.choice = choice
             self._told.clear()
             self._report(Status(State.LOADING, model=choice.model, device=choice.device))
-            self.worker.start(choice)
+            self.process.start(choice)
 
     async def stop(self) -> None:
-        """Stop the worker. Pending requests are answered."""
+        """Stop the engine. Pending requests are answered."""
         async with self._switching:
-            await self.worker.stop()
+            await self.process.stop()
 
     async def ask(
         self,
@@ -135,12 +135,12 @@ class EngineClient:
         if link is None or not link.send(request(id=number, expires_at=_expiry(due))):
             return kind(reason=self._why_not())
         pending = Pending(number, kind, link, asyncio.get_running_loop().create_future(), due)
-        self.requests.add(pending)
+        self.pending.add(pending)
         try:
             return await self._answer_by(due, pending)
         finally:
             self._withdraw(pending, Reason.CANCELLED)
-            self.requests.remove(pending)
+            self.pending.remove(pending)
 
     def speculate(self, document: str, request: InfillRequest, due: float) -> None:
         """Start a request that is likely to be asked soon."""
@@ -148,7 +148,7 @@ class EngineClient:
 
     def withdraw(self, document: str) -> None:
         """End the work for the last request of this document."""
-        pending = self.requests.newest(document)
+        pending = self.pending.newest(document)
         if pending is not None:
             if self.takes_late and pending.answer.done():
                 pending.link.send(DocumentChanged(document))
@@ -157,22 +157,22 @@ class EngineClient:
     def forget(self, document: str) -> None:
         """Drop the state of a closed document."""
         self.withdraw(document)
-        self.requests.forget(document)
+        self.pending.forget(document)
 
     def prefetch(self, document: str, around: Surroundings) -> None:
-        """Have the worker read a text before a request, unless that was the last message. Allowed while loading."""
-        prefetched = (self.worker.link, document, around)
+        """Have the engine read a text before a request, unless that was the last message. Allowed while loading."""
+        prefetched = (self.process.link, document, around)
         if self._prefetched != prefetched and self._send(Prefetch(document, around)):
             self._prefetched = prefetched
 
     def index_project(self, project_text: ProjectText) -> None:
-        """Have the worker index a text that requests will name, if it can use it. Repeated for every new worker."""
+        """Have the engine index a text that requests will name, if it can use it. Repeated for every new engine."""
         if project_text.text and self.status.state is State.READY and self.status.window.project_text:
             self._send(IndexProject(project_text))
 
     def _join_or_send(self, document: str, request: InfillRequest, due: float) -> PendingInfill | None:
-        """Return an equal request of the document, or send this one; None if the worker cannot take it."""
-        newest = self.requests.newest(document)
+        """Return an equal request of the document, or send this one; None if the engine cannot take it."""
+        newest = self.pending.newest(document)
         if newest is not None and newest.serves(request):
             return newest
         if newest is not None:
@@ -183,17 +183,17 @@ class EngineClient:
             return None
         answer = asyncio.get_running_loop().create_future()
         pending = PendingInfill(number, Answer, link, answer, due, document, request)
-        self.requests.add_infill(pending)
+        self.pending.add_infill(pending)
         self._prefetched = None
         return pending
 
     def _ready_link(self) -> Link | None:
-        """Return the connection to a worker that takes requests."""
-        return self.worker.link if self.status.state is State.READY else None
+        """Return the connection to an engine that takes requests."""
+        return self.process.link if self.status.state is State.READY else None
 
     def _send(self, message: Message) -> bool:
-        """Send a message. Return False if no worker runs or too much of its input is unread."""
-        return self.worker.link is not None and self.worker.link.send(message)
+        """Send a message. Return False if no engine runs or too much of its input is unread."""
+        return self.process.link is not None and self.process.link.send(message)
 
     async def _answer_by(self, due: float, pending: Pending[A]) -> A:
         try:
@@ -201,7 +201,7 @@ class EngineClient:
                 return await asyncio.shield(pending.answer)
         except TimeoutError:
             if due >= pending.due:  # it may have joined a request that has more time
-                self.worker.missed()
+                self.process.missed()
             return pending.kind(reason=Reason.DEADLINE)
 
     def _why_not(self) -> Reason:
@@ -219,7 +219,7 @@ class EngineClient:
             pending.link.send(Cancel(pending.id))
 
     def heard(self, message: Message) -> None:
-        """Handle a message from the worker."""
+        """Handle a message from the engine."""
         match message:
             case Status():
                 self._report(message)
@@ -232,24 +232,24 @@ class EngineClient:
             case Proposed():
                 self._resolve(message.id, message.answer)
             case Late():
-                if (infill := self.requests.infill(message.id)) is not None:
+                if (infill := self.pending.infill(message.id)) is not None:
                     infill.improve(message.answer)
             case CanvasPreview():
-                if (infill := self.requests.infill(message.id)) is not None:
+                if (infill := self.pending.infill(message.id)) is not None:
                     _notify(message, infill.preview)
             case Failure():
                 log.warning("the engine failed on a request: %s", message.message)
                 self._tell(message.message)
-                if (pending := self.requests.get(message.id)) is not None:
+                if (pending := self.pending.get(message.id)) is not None:
                     pending.fail(Reason.WORKER_FAILED)
             case _:
                 pass
 
     def lost(self) -> None:
         """See `Listener`."""
-        for pending in self.requests.unanswered():
+        for pending in self.pending.unanswered():
             pending.fail(Reason.WORKER_FAILED)
-        self.requests.clear()
+        self.pending.clear()
         self._prefetched = None
 
     def report(self, sentence: str, status: Status | None = None) -> None:
@@ -259,7 +259,7 @@ class EngineClient:
         self._tell(sentence)
 
     def _resolve(self, request_id: int, answer: Answer | NextEdits) -> None:
-        if (pending := self.requests.get(request_id)) is not None and isinstance(answer, pending.kind):
+        if (pending := self.pending.get(request_id)) is not None and isinstance(answer, pending.kind):
             pending.resolve(answer)
 
     def _report(self, status: Status) -> None:
@@ -281,4 +281,4 @@ def _notify(news: News, listener: Callable[[News], None]) -> None:
     try:
         listener(news)
     except Exception as fault:  # its message may contain the user's text
-        log.error("what the worker said could not be passed on: %s", type(fault).__name__)
+        log.error("what the engine said could not be passed on: %s", type(fault).__name__)

@@ -1,4 +1,4 @@
-"""A connection to an engine: a private worker over pipes, or the engine that all editor windows share over a socket."""
+"""A connection to an engine: a private one over pipes, or the one that all editor windows share over a socket."""
 
 import asyncio
 import contextlib
@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 
 import infill_engine
-from infill_engine.errors import WorkerError
+from infill_engine.errors import EngineError
 from infill_engine.serving.frames import MAX_FRAME_BYTES, decode, encode
 from infill_engine.serving.protocol import Message
 from lsp_server.settings.schema import EngineChoice
@@ -26,8 +26,8 @@ Command = Callable[[EngineChoice], Sequence[str]]
 log = logging.getLogger(__name__)
 
 
-def worker_command(choice: EngineChoice) -> Sequence[str]:
-    """Return the command line that starts the worker for an engine."""
+def engine_command(choice: EngineChoice) -> Sequence[str]:
+    """Return the command line that starts an engine."""
     return (sys.executable, "-m", "infill_engine.serving", *engine_options(choice))
 
 
@@ -39,7 +39,7 @@ def engine_options(choice: EngineChoice) -> tuple[str, ...]:
 
 @dataclass(eq=False)
 class Link:
-    """An open connection. `process` is the worker if it is this server's own."""
+    """An open connection. `process` is that of a private engine."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
@@ -52,8 +52,8 @@ class Link:
             return False
         try:
             self.writer.write(encode(message))
-        except (OSError, WorkerError) as fault:
-            log.warning("could not send to the worker: %s", type(fault).__name__)
+        except (OSError, EngineError) as fault:
+            log.warning("could not send to the engine: %s", type(fault).__name__)
             return False
         return True
 
@@ -64,7 +64,7 @@ class Link:
                 yield message
 
     async def exit_code(self) -> int:
-        """Return the worker's exit code, -1 if it is not known. Call it when there are no more frames."""
+        """Return the engine's exit code, -1 if it is not known. Call it when there are no more frames."""
         if self.process is None:
             return -1
         try:
@@ -77,10 +77,10 @@ class Link:
         kill(self.pid)
 
     async def close(self) -> None:
-        """Close the connection. This ends a private worker, but not a shared engine."""
+        """Close the connection. This ends a private engine, but not a shared engine."""
         if self.process is not None:
             if self.process.returncode is None:
-                self.process.kill()  # a worker has no state worth saving
+                self.process.kill()  # an engine has no state worth saving
                 await self.process.wait()
             return
         with contextlib.suppress(OSError):
@@ -114,7 +114,7 @@ def kill(pid: int) -> None:
 
 
 async def start_private(command: Sequence[str]) -> Link:
-    """Start a worker that ends with this server. Raises OSError."""
+    """Start an engine that ends with this server. Raises OSError."""
     process = await asyncio.create_subprocess_exec(
         *command,
         stdin=asyncio.subprocess.PIPE,

@@ -17,13 +17,13 @@ ALWAYS_THERE = EngineChoice()
 
 
 def settled(choice: EngineChoice, roots: Sequence[str]) -> tuple[EngineChoice, str]:
-    """Return the choice in the form the worker uses, and a message for the user ("" if there is none).
+    """Return the choice in the form the engine uses, and a message for the user ("" if there is none).
 
     Relative paths are resolved against the first workspace folder. For a remote server, the message says what is sent
     there.
     """
     if is_remote(choice.model):
-        with contextlib.suppress(InputError):  # the worker reports what is wrong and sends nothing
+        with contextlib.suppress(InputError):  # the engine reports what is wrong and sends nothing
             return choice, disclosure(read_address(choice.model))
         return choice, ""
     folder = Path(roots[0]) if roots else Path.cwd()

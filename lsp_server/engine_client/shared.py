@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from infill_engine.errors import WorkerError
+from infill_engine.errors import EngineError
 from infill_engine.models.checkpoint.user_data import state_folder
 from infill_engine.serving.frames import MAX_FRAME_BYTES, decode, encode
 from infill_engine.serving.protocol import PROTOCOL, Hello, Welcome
@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 async def join_shared(choice: EngineChoice, command: Command) -> Link:
     """Return a link to the shared engine with these settings; start it if there is none.
 
-    Raises RuntimeFolderError, which says what to do, WorkerError or OSError.
+    Raises RuntimeFolderError, which says what to do, EngineError or OSError.
     """
     connection, pid = await asyncio.to_thread(_join, choice, command(choice))
     reader, writer = await asyncio.open_connection(sock=connection)
@@ -58,7 +58,7 @@ def _join(choice: EngineChoice, command: Sequence[str]) -> tuple[socket.socket, 
             connection = _start(path, command, choice.key_variable)
         if (pid := greet(connection)) is not None:
             return connection, pid
-    raise WorkerError("The infill engine exits while windows join it.")
+    raise EngineError("The infill engine keeps exiting during startup. Its log shows why.")
 
 
 def connect(path: Path) -> socket.socket | None:
@@ -129,7 +129,7 @@ def _start(path: Path, command: Sequence[str], key_variable: str) -> socket.sock
         if is_safe(path) and (connection := connect(path)) is not None:
             return connection
         if path.is_dir() and not path.is_symlink():
-            raise WorkerError(f"{path} is a folder. Remove it.")
+            raise EngineError(f"{path} is a folder. Remove it.")
         path.unlink(missing_ok=True)  # left by an engine that was killed, or put there by somebody else
         process = _launch([*command, "--socket", str(path), *_idle(), *_log()], key_variable)
         give_up = time.monotonic() + START_SECONDS
@@ -140,7 +140,7 @@ def _start(path: Path, command: Sequence[str], key_variable: str) -> socket.sock
             time.sleep(RETRY_SECONDS)
         process.kill()
         process.wait()
-    raise WorkerError(f"The infill engine could not be started. See {log_path()}.")
+    raise EngineError(f"The infill engine could not be started. See {log_path()}.")
 
 
 def _launch(command: Sequence[str], key_variable: str) -> "subprocess.Popen[bytes]":

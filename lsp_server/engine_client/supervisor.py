@@ -3,7 +3,7 @@
 supervision     a task that connects, reads frames until the engine exits, waits, and connects again
 watchdog        kills an engine that is alive but hangs; supervision treats this as a death
 
-A worker over pipes is this server's own. A shared engine is found by its socket, and any of its clients may end it.
+An engine over pipes is this server's own. A shared engine is found by its socket, and any of its clients may end it.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from infill_engine.budget.deadline import now
-from infill_engine.errors import WorkerError
+from infill_engine.errors import EngineError
 from infill_engine.serving import runtime_files
 from infill_engine.serving.protocol import (
     Answered,
@@ -23,14 +23,14 @@ from infill_engine.serving.protocol import (
 )
 from infill_engine.serving.runtime_files import RuntimeFolderError
 from infill_engine.types import OVERTAKEN
-from lsp_server.engine_client.link import EXIT_SECONDS, Command, Link, start_private, worker_command
+from lsp_server.engine_client.link import EXIT_SECONDS, Command, Link, engine_command, start_private
 from lsp_server.engine_client.shared import join_shared
 from lsp_server.settings.schema import EngineChoice
 
 RESTART_SECONDS = 0.1  # after the first death; four times as long after each further one
 RESTART_SECONDS_MOST = 30.0
-HEALTHY_SECONDS = 60.0  # once a worker has been ready this long, earlier deaths are forgotten
-DEATHS = 6  # in a row; after that, only the user can restart the worker
+HEALTHY_SECONDS = 60.0  # once an engine has been ready this long, earlier deaths are forgotten
+DEATHS = 6  # in a row; after that, only the user can restart the engine
 DIED = "The infill engine stopped unexpectedly and is being restarted."
 HUNG = "The infill engine no longer answered and is being restarted."
 ENDED_DELIBERATELY = -1000  # instead of an exit code
@@ -43,13 +43,13 @@ log = logging.getLogger(__name__)
 
 
 class Listener(Protocol):
-    """Receives worker events. Called on the event loop; must not raise."""
+    """Receives the engine's events. Called on the event loop; must not raise."""
 
     def heard(self, message: Message) -> None:
-        """Handle a message from the worker."""
+        """Handle a message from the engine."""
 
     def lost(self) -> None:
-        """The worker exited: no request will get an answer."""
+        """The engine exited: no request will get an answer."""
 
     def report(self, sentence: str, status: Status | None = None) -> None:
         """Tell the user what has happened to the engine, and its new status if that has changed."""
@@ -57,7 +57,7 @@ class Listener(Protocol):
 
 @dataclass(slots=True)
 class Watchdog:
-    """The evidence that one worker hangs, and is not just slow. Times are in seconds of `deadline.now`.
+    """The evidence that one engine hangs, and is not just slow. Times are in seconds of `deadline.now`.
 
     Both processes' clocks may jump by hours when a laptop lid is closed, so a time difference alone is never evidence.
     If the watchdog itself was not polled for a while, it was suspended too and starts over.
@@ -75,11 +75,11 @@ class Watchdog:
         self.misses += 1
 
     def alive(self) -> None:
-        """A message arrived that only a worker with a running compute thread sends."""
+        """A message arrived that only an engine with a running compute thread sends."""
         self.misses = 0
 
     def hangs(self, moment: float) -> bool:
-        """Return whether to give the worker up. Call it regularly."""
+        """Return whether to give the engine up. Call it regularly."""
         slept = moment - self._looked > SLEPT_SECONDS
         self._looked = moment
         if slept:
@@ -88,46 +88,46 @@ class Watchdog:
 
 
 @dataclass(eq=False)
-class WorkerProcess:
-    """Runs one worker at a time, for the engine passed to `start`."""
+class EngineProcess:
+    """Runs one engine at a time, for the engine passed to `start`."""
 
     listener: Listener
-    command: Command = worker_command
+    command: Command = engine_command
     shared: bool = False  # with the other editor windows of this user, where the system has Unix sockets
-    deaths: int = 0  # of workers, in a row
+    deaths: int = 0  # of engines, in a row
     _supervision: "asyncio.Task[None] | None" = None
     link: Link | None = None
-    _ready_since: float | None = None  # seconds of `deadline.now`; None if the worker has not been ready yet
+    _ready_since: float | None = None  # seconds of `deadline.now`; None if the engine has not been ready yet
     _watchdog: Watchdog = field(default_factory=Watchdog)
     _looking: asyncio.TimerHandle | None = None
-    _hung: bool = False  # the worker was killed because it hung
+    _hung: bool = False  # the engine was killed because it hung
 
     @property
     def pid(self) -> int | None:
-        """The process id, or None if no worker runs."""
+        """The process id, or None if no engine runs."""
         return None if self.link is None else self.link.pid
 
     @property
     def running(self) -> bool:
-        """Whether a worker runs or is about to start."""
+        """Whether an engine runs or is about to start."""
         return self._supervision is not None and not self._supervision.done()
 
     @property
     def overdue(self) -> bool:
-        """Whether the worker has missed a deadline and has given no sign of life since."""
+        """Whether the engine has missed a deadline and has given no sign of life since."""
         return self._watchdog.misses > 0
 
     @property
     def trusted(self) -> bool:
-        """Whether no worker has died, or this one has been ready long enough to forget earlier deaths."""
+        """Whether no engine has died, or this one has been ready long enough to forget earlier deaths."""
         return not self.deaths or self._ready_seconds > HEALTHY_SECONDS
 
     def start(self, choice: EngineChoice) -> None:
-        """Start a worker, and restart it whenever it dies."""
+        """Start an engine, and restart it whenever it dies."""
         self._supervision = asyncio.create_task(self._supervise(choice))
 
     async def stop(self) -> None:
-        """Stop a private worker, or leave a shared engine."""
+        """Stop a private engine, or leave a shared engine."""
         task, self._supervision = self._supervision, None
         if task is not None:
             task.cancel()
@@ -144,7 +144,7 @@ class WorkerProcess:
         await self.stop()
 
     def missed(self) -> None:
-        """A deadline passed without an answer: check whether the worker still works."""
+        """A deadline passed without an answer: check whether the engine still works."""
         if self.link is not None and self._ready_since is not None:
             self._watchdog.missed(now())
             if self._looking is None:
@@ -160,7 +160,7 @@ class WorkerProcess:
                 self.listener.heard(restarting)
                 continue
             self.deaths = 1 if self._ready_seconds > HEALTHY_SECONDS else self.deaths + 1
-            log.warning("the worker ended with code %s", code)
+            log.warning("the engine ended with code %s", code)
             if self.deaths >= DEATHS or code is None:
                 self._give_up(choice, started=code is not None or self.deaths > 1)
                 return
@@ -168,7 +168,7 @@ class WorkerProcess:
             await asyncio.sleep(min(RESTART_SECONDS_MOST, RESTART_SECONDS * 4 ** (self.deaths - 1)))
 
     def _give_up(self, choice: EngineChoice, *, started: bool) -> None:
-        """Tell the user that no worker will be started unless they ask for it."""
+        """Tell the user that no engine will be started unless they ask for it."""
         how = f"stopped {self.deaths} times in a row" if started else "could not be started"
         advice = f"The infill engine {how}. See the server's log, then run the command infill.restartEngine."
         self.listener.report(advice, Status(State.FAILED, advice, 0.0, choice.model, choice.device))
@@ -182,8 +182,8 @@ class WorkerProcess:
             log.warning("%s", fault)
             self.listener.report(str(fault))
             return None
-        except (WorkerError, OSError) as fault:
-            log.warning("could not start the worker: %s", fault if isinstance(fault, WorkerError) else fault.strerror)
+        except (EngineError, OSError) as fault:
+            log.warning("could not start the engine: %s", fault if isinstance(fault, EngineError) else fault.strerror)
             return -1 if shared else None
 
     async def _run_once(self, choice: EngineChoice) -> int | None:
@@ -216,7 +216,7 @@ class WorkerProcess:
         if isinstance(message, Status):
             if message.state is State.READY and self._ready_since is None:
                 self._ready_since = now()
-        # The worker's reader thread answers what was overtaken even if its compute thread hangs.
+        # The engine's reader thread answers what was overtaken even if its compute thread hangs.
         elif not (isinstance(message, Answered) and message.answer.reason in OVERTAKEN):
             self._watchdog.alive()
         self.listener.heard(message)
@@ -233,7 +233,7 @@ class WorkerProcess:
         if self.link is None:
             return
         if self._watchdog.hangs(now()):
-            log.warning("the worker has not answered %d requests and is ended", self._watchdog.misses)
+            log.warning("the engine has not answered %d requests and is ended", self._watchdog.misses)
             self._hung = True
             self.link.kill()
         elif self._watchdog.misses:

@@ -74,7 +74,7 @@ async def apply_options(session: Session, told: object) -> None:
     if not settings.enable:
         await session.engine.stop()
         session.reporter.off()
-    elif not session.engine.worker.running or settings.engine != before.engine:
+    elif not session.engine.process.running or settings.engine != before.engine:
         await session.engine.start(session.resolve(settings.engine))
     elif settings.budget_ms != before.budget_ms:
         session.show_engine()

@@ -49,7 +49,7 @@ def _paths(folders: Iterable[types.WorkspaceFolder]) -> tuple[str, ...]:
 
 
 async def shutdown(session: Session, *_params: object) -> None:
-    """Stop the worker before confirming the shutdown."""
+    """Stop the engine before confirming the shutdown."""
     await session.end()
 
 

@@ -26,6 +26,6 @@ def get_status(session: Session, _params: object = None) -> dict[str, object]:
             name.value: {"showFrom": level.show_from, "shown": level.shown, "wrong": level.wrong}
             for name, level in session.engine.status.levels.items()
         },
-        "workerPid": session.engine.worker.pid,
+        "workerPid": session.engine.process.pid,
         "missingModel": missing_model(session),
     }

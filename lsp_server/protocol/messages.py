@@ -7,7 +7,7 @@ infill/lateAnswer   notification  where to ask again (`lsp_server.suggestions.la
 infill/cursor       notification  `CursorParams`, from the client: where the cursor has come to rest
 infill.accepted     command       `AnswerPart`: a shown candidate was accepted
 infill.dismissed    command       `AnswerPart`: the candidates shown in a document were dismissed
-infill.restartEngine  command     restart the worker
+infill.restartEngine  command     restart the engine
 infill.downloadModel  command     fetch the default model (`lsp_server.handlers.download`)
 
 Next edits (docs/next-edit.md):

@@ -46,7 +46,7 @@ class Precision(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EngineChoice:
-    """The engine that the worker runs. A change restarts the worker."""
+    """Which engine runs. A change restarts it."""
 
     model: str = "default"
     device: str = "auto"

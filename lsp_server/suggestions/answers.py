@@ -6,7 +6,7 @@ from dataclasses import replace
 from infill_engine.text.lines import is_one_key
 from infill_engine.types import Answer, InfillRequest, Reason, Source
 from lsp_server.engine_client.client import EngineClient, reply_by
-from lsp_server.engine_client.requests import OnLate, OnPreview
+from lsp_server.engine_client.pending import OnLate, OnPreview
 
 
 async def answer_by(
@@ -24,7 +24,7 @@ async def answer_by(
     While the engine loads, retrieved texts take its place, and also if it does not answer in time and is overdue or the
     text around the cursor leaves no choice.
     """
-    in_place = engine.worker.overdue or any(draft.sure for draft in request.drafts or ())
+    in_place = engine.process.overdue or any(draft.sure for draft in request.drafts or ())
     drafts = asyncio.ensure_future(_from_drafts(request, due)) if in_place else None
     try:
         answer = await engine.ask(document, request, due, on_preview, on_late)

@@ -8,7 +8,7 @@ from infill_engine.budget.deadline import now
 from infill_engine.process import without_text
 from infill_engine.types import OVERTAKEN, Answer, Candidate, Reason, Source
 from lsp_server.documents.snapshots import Change, Snapshot, edited_lines
-from lsp_server.engine_client.requests import OnLate, OnPreview
+from lsp_server.engine_client.pending import OnLate, OnPreview
 from lsp_server.protocol.positions import Place
 from lsp_server.status import StatusReporter
 from lsp_server.suggestions.answers import answer_by, worth_showing

@@ -9,7 +9,7 @@ from enum import Enum, auto
 
 from infill_engine.types import Answer
 from lsp_server.client_state import ClientState
-from lsp_server.engine_client.requests import OnLate
+from lsp_server.engine_client.pending import OnLate
 from lsp_server.protocol.messages import LATE_ANSWER
 from lsp_server.protocol.positions import to_position
 from lsp_server.protocol.wire import WireProtocol

@@ -62,19 +62,19 @@ class Prefetcher:
     def cursor_rested(self, snapshot: Snapshot, place: Place) -> None:
         """Parse the text where the cursor has come to rest, and have the engine read it, but not on battery.
 
-        Not after a worker has died: the text may have caused that, and prefetching must not use up the restarts.
+        Not after an engine has died: the text may have caused that, and prefetching must not use up the restarts.
         """
-        if self.requests.workspace.refusal(snapshot) is None and self.requests.engine.worker.trusted:
+        if self.requests.workspace.refusal(snapshot) is None and self.requests.engine.process.trusted:
             self._cursor = (snapshot.version, place)
             if not on_battery():
                 self._prefetch(snapshot)
             snapshot.syntax.at(snapshot.lines, place)
 
     def engine_ready(self) -> None:
-        """Have a new worker read the text around the cursor and the files around all open documents."""
+        """Have a new engine read the text around the cursor and the files around all open documents."""
         workspace, engine = self.requests.workspace, self.requests.engine
         snapshots = workspace.documents.snapshots()
-        if snapshots and not engine.worker.deaths:  # the text may have killed the last worker
+        if snapshots and not engine.process.deaths:  # the text may have killed the last engine
             self._prefetch(min(snapshots, key=self._is_elsewhere))
         texts = (workspace.project.around(snapshot.uri) for snapshot in snapshots)
         for files in {each.name: each for each in texts}.values():  # cells of a notebook share theirs
@@ -114,7 +114,7 @@ class Prefetcher:
     def _prefetch(self, snapshot: Snapshot) -> None:
         """Have the engine read the text where the user is likely to type next."""
         engine = self.requests.engine
-        if engine.worker.running and self.requests.workspace.refusal(snapshot) is None:
+        if engine.process.running and self.requests.workspace.refusal(snapshot) is None:
             self.read_project(snapshot)
             engine.prefetch(snapshot.uri, self.requests.context(snapshot, self._likely_place(snapshot)))
 

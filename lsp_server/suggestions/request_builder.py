@@ -43,7 +43,7 @@ class RequestBuilder:
         threshold is 0, so that it stays visible. The request that follows a speculation is the same and is not built
         again.
         """
-        from lsp_server.suggestions.request import build_request
+        from lsp_server.suggestions.request_content import build_request
 
         settings = self.workspace.settings
         settings = replace(settings, candidates=max(least, settings.candidates))
@@ -65,7 +65,7 @@ class RequestBuilder:
         self, snapshot: Snapshot, spans: Sequence[tuple[Place, Place]], *, several_lines: bool, repeats: bool
     ) -> AlternativesRequest:
         """Build the request for alternatives to the text of some spans; see `build_rewrite`."""
-        from lsp_server.suggestions.request import build_rewrite
+        from lsp_server.suggestions.request_content import build_rewrite
 
         around = self._around(snapshot)
         top, rest = around.top, (around.window, around.project, around.path)
@@ -74,7 +74,7 @@ class RequestBuilder:
 
     def context(self, snapshot: Snapshot, place: Place) -> Surroundings:
         """Return the text around a place, for the engine to read before there is a request."""
-        from lsp_server.suggestions.request import build_context
+        from lsp_server.suggestions.request_content import build_context
 
         around = self._around(snapshot)
         place = (place[0] + around.top, place[1])

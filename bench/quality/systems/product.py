@@ -24,7 +24,7 @@ from infill_engine.text.lines import last_line
 from infill_engine.types import Answer, Hole, InfillRequest, ProjectText, Proposal
 from lsp_server.documents.snapshots import Documents
 from lsp_server.settings.schema import ServerSettings
-from lsp_server.suggestions.request import build_request
+from lsp_server.suggestions.request_content import build_request
 
 PRODUCT = "engine"
 WARM_MS = 10_000  # to read beforehand

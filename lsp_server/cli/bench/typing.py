@@ -17,7 +17,7 @@ from pygls.lsp.client import LanguageClient
 
 from infill_engine.diagnostics.benchmark.results import Results
 from infill_engine.diagnostics.benchmark.running import Unit
-from infill_engine.errors import WorkerError
+from infill_engine.errors import EngineError
 from infill_engine.models.checkpoint.user_data import STATE_DIR, state_folder
 from infill_engine.serving.runtime_files import RUNTIME_DIR
 from lsp_server.engine_client.shared import IDLE_SECONDS
@@ -44,7 +44,7 @@ def _type_at_server(results: Results, keystrokes: int, settings: Mapping[str, An
         try:
             asyncio.run(asyncio.wait_for(_measure(results, keystrokes, settings, own), 10 * WAIT_SECONDS))
         except (TimeoutError, RuntimeError) as error:
-            raise WorkerError(f"the server did not answer ({error}); run `infill-ls doctor`") from error
+            raise EngineError(f"the server did not answer ({error}); run `infill-ls doctor`") from error
 
 
 async def _measure(results: Results, keystrokes: int, settings: Mapping[str, Any], own: Mapping[str, str]) -> None:
@@ -64,7 +64,7 @@ async def _measure(results: Results, keystrokes: int, settings: Mapping[str, Any
     await client.initialize_async(types.InitializeParams(capabilities, initialization_options=settings))
     client.initialized(types.InitializedParams())
     if await asyncio.wait_for(loaded, WAIT_SECONDS) == "failed":
-        raise WorkerError(f"the server could not load the model {settings['model']}; run `infill-ls doctor`")
+        raise EngineError(f"the server could not load the model {settings['model']}; run `infill-ls doctor`")
     results.add("start", ready_ms=round(1000 * (perf_counter() - began), 1), **about)
     document = types.TextDocumentItem(URI, "python", 0, "\n".join(lines))
     client.text_document_did_open(types.DidOpenTextDocumentParams(document))

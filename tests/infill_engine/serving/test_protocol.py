@@ -11,7 +11,7 @@ from msgspec import msgpack, structs
 
 from infill_engine.context.project_text import joined
 from infill_engine.edits.types import Diagnostic, Edit, Kind, NextEditRequest, NextEdits, PastEdit, Proposal, Span
-from infill_engine.errors import WorkerError
+from infill_engine.errors import EngineError
 from infill_engine.serving import frames
 from infill_engine.serving.frames import decode, encode, read_frame
 from infill_engine.serving.protocol import (
@@ -167,7 +167,7 @@ def test_an_oversized_frame_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.BytesIO(large + encode(Cancel(2)))
     assert decode(read_frame(stream)) is None
     assert decode(read_frame(stream)) == Cancel(2)
-    with pytest.raises(WorkerError, match="limit"):
+    with pytest.raises(EngineError, match="limit"):
         encode(Failure(1, "x" * 5000))
 
 

@@ -19,7 +19,7 @@ from infill_engine.text import syntax
 from lsp_server.documents.snapshots import Documents
 from lsp_server.documents.syntax_tree import LARGEST_BYTES
 from lsp_server.settings.schema import ServerSettings
-from lsp_server.suggestions.request import AFTER_CHARS, BEFORE_CHARS, build_request
+from lsp_server.suggestions.request_content import AFTER_CHARS, BEFORE_CHARS, build_request
 
 FUNCTION = "export function f{0}(a, b) {{\n  return g{0}(a, b);\n}}\n\n"
 GENERATED = "".join(FUNCTION.format(number) for number in range(5_000))  # 20,000 lines

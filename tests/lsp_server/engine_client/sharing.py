@@ -64,7 +64,7 @@ def suspend(pid: int | None) -> None:
 
 
 async def ready(client: EngineClient) -> None:
-    await until(lambda: client.status.state is State.READY and client.worker.pid is not None)
+    await until(lambda: client.status.state is State.READY and client.process.pid is not None)
 
 
 async def until(holds: Callable[[], bool]) -> None:

@@ -116,13 +116,13 @@ async def test_an_explicit_request_does_not_wait_for_one_with_less_time() -> Non
     async with counting() as (client, _):
         typed = asyncio.ensure_future(client.ask("d", ask_for("slow"), time.monotonic() + 0.5))
         await asyncio.sleep(0.02)
-        before = client.requests.newest("d")
+        before = client.pending.newest("d")
         asked = asyncio.ensure_future(client.ask("d", ask_for("slow", explicit=True), due()))
         assert said(await typed) is Reason.SUPERSEDED
-        assert client.requests.newest("d").due > before.due + 1
+        assert client.pending.newest("d").due > before.due + 1
         # A keystroke's request may join the explicit one. Its deadline says nothing about the engine.
         assert said(await client.ask("d", ask_for("slow"), time.monotonic() + 0.02)) is Reason.DEADLINE
-        assert not client.worker.overdue
+        assert not client.process.overdue
         assert not asked.done()
         client.forget("d")
         assert said(await asked) is Reason.SUPERSEDED
@@ -151,7 +151,7 @@ async def test_the_deadline_holds_whatever_the_worker_does() -> None:
 
 async def test_the_worker_ends_before_a_reply_is_due() -> None:
     client, link = EngineClient(Mock(), Mock(), status=Status(State.READY)), Mock()
-    client.worker.link = link
+    client.process.link = link
     client.speculate("d", ask_for("a"), 100.0)
     [[infill], _] = link.send.call_args
     assert 1000 * (100.0 - infill.expires_at) == pytest.approx(6)
@@ -180,10 +180,10 @@ async def test_whoever_hears_of_the_worker_cannot_end_it(caplog: pytest.LogCaptu
         assert said(await client.ask("d", ask_for("fault"), due())) is Reason.WORKER_FAILED
         watched = asyncio.ensure_future(client.ask("d", ask_for("slow"), time.monotonic() + 1, hear))
         await asyncio.sleep(0.02)
-        client.heard(CanvasPreview(client.requests.newest("d").id, 0, ()))
+        client.heard(CanvasPreview(client.pending.newest("d").id, 0, ()))
         assert said(await watched) is Reason.DEADLINE
         assert said(await client.ask("d", ask_for("a"), due())) == "a 3"
-        assert client.worker.deaths == 0
+        assert client.process.deaths == 0
     finally:
         await client.stop()
     assert heard == {"Status", "str", "CanvasPreview"}
@@ -221,10 +221,10 @@ async def test_one_that_keeps_dying_is_given_up(monkeypatch: pytest.MonkeyPatch)
     async with started(sys.executable, "-S", "-c", "raise SystemExit(3)") as (client, told):
         await until(client, State.FAILED)
         assert said(await client.ask("d", ask_for("a"), due())) is Reason.WORKER_FAILED
-        assert client.worker.deaths == worker_process.DEATHS
+        assert client.process.deaths == worker_process.DEATHS
         assert ["restarted" in sentence for sentence in told] == [True, False]
         assert "infill.restartEngine" in told[1]
-        assert not client.worker.running
+        assert not client.process.running
 
 
 @pytest.mark.parametrize(("loading", "ready", "deaths"), [(0.9, 0.0, 2), (0.0, 0.9, 1)])
@@ -245,7 +245,7 @@ time.sleep({ready})
     begun = []
 
     def command(_choice: EngineChoice) -> list[str]:
-        begun.append(client.worker.deaths)
+        begun.append(client.process.deaths)
         return [sys.executable, "-c", script]
 
     client = EngineClient(lambda _status: None, lambda _sentence: None, command)

@@ -73,7 +73,7 @@ async def test_the_log_has_all_events_and_no_text(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("INFILL_STATE_DIR", str(tmp_path / "state"))
     around = ProjectText.of(f"{SECRET} = 1\n")
     async with editor_window() as client:
-        engine = client.worker.pid
+        engine = client.process.pid
         client.index_project(around)
         for suffix in ("", "fail"):
             request = InfillRequest(
@@ -96,7 +96,7 @@ async def test_the_log_has_all_events_and_no_text(tmp_path: Path, monkeypatch: p
 async def test_without_the_variable_there_is_no_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INFILL_STATE_DIR", str(tmp_path))
     async with editor_window() as client:
-        assert "--log" not in psutil.Process(client.worker.pid).cmdline()
+        assert "--log" not in psutil.Process(client.process.pid).cmdline()
         assert [path.name for path in tmp_path.iterdir()] == ["engine.log"]
 
 

@@ -33,7 +33,7 @@ def socket_of_engine(folder: Path) -> Path:
 
 async def test_two_windows_have_one_engine(own_folder: Path) -> None:
     async with editor_window() as (one, _), editor_window() as (other, _):
-        assert one.worker.pid == other.worker.pid
+        assert one.process.pid == other.process.pid
         assert socket_of_engine(own_folder).stat().st_mode & 0o777 == 0o600
         # Both number their requests from 1 and name the document "d".
         slow = asyncio.ensure_future(ask(one, "slow"))
@@ -46,7 +46,7 @@ async def test_two_windows_have_one_engine(own_folder: Path) -> None:
 
 async def test_other_settings_have_another_engine() -> None:
     async with editor_window() as (one, _), editor_window(EngineChoice(model="scripted")) as (other, _):
-        assert one.worker.pid != other.worker.pid
+        assert one.process.pid != other.process.pid
 
 
 def test_another_version_has_another_socket(own_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,20 +60,20 @@ async def test_two_that_start_at_once_have_one_engine() -> None:
     clients = [EngineClient(lambda _: None, lambda _: None, toy_command, shared=True) for _ in range(4)]
     await asyncio.gather(*(client.start(EngineChoice()) for client in clients))
     await asyncio.gather(*map(ready, clients))
-    assert len({client.worker.pid for client in clients}) == 1
+    assert len({client.process.pid for client in clients}) == 1
     await asyncio.gather(*(client.stop() for client in clients))
 
 
 async def test_an_engine_that_is_killed_is_replaced_for_all() -> None:
     async with editor_window() as (one, told), editor_window() as (other, _):
-        pid = one.worker.pid
+        pid = one.process.pid
         waiting = [asyncio.ensure_future(ask(client, "slow")) for client in (one, other)]
         await asyncio.sleep(0.05)
         psutil.Process(pid).kill()
         assert [answer.reason for answer in await asyncio.gather(*waiting)] == [Reason.WORKER_FAILED] * 2
-        await asyncio.gather(until(lambda: one.worker.pid not in (pid, None)), ready(other))
-        await asyncio.gather(ready(one), until(lambda: other.worker.pid not in (pid, None)))
-        assert one.worker.pid == other.worker.pid
+        await asyncio.gather(until(lambda: one.process.pid not in (pid, None)), ready(other))
+        await asyncio.gather(ready(one), until(lambda: other.process.pid not in (pid, None)))
+        assert one.process.pid == other.process.pid
         assert [await text(client, "a") for client in (one, other)] == ["a", "a"]
         assert len(told) == 1
 
@@ -82,11 +82,11 @@ async def test_a_stopped_engine_answers_by_the_deadline_and_is_replaced(monkeypa
     monkeypatch.setattr(supervisor, "PATIENCE_SECONDS", 0.5)
     monkeypatch.setattr(supervisor, "LOOK_SECONDS", 0.05)
     async with editor_window() as (one, _):
-        pid = one.worker.pid
+        pid = one.process.pid
         suspend(pid)
         for number in range(3):
             assert (await ask(one, f"a{number}", 0.02)).reason is Reason.DEADLINE
-        await until(lambda: one.worker.pid not in (pid, None))
+        await until(lambda: one.process.pid not in (pid, None))
         await ready(one)
         assert await text(one, "a") == "a"
 
@@ -94,10 +94,10 @@ async def test_a_stopped_engine_answers_by_the_deadline_and_is_replaced(monkeypa
 async def test_a_newcomer_replaces_a_stopped_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared, "WELCOME_SECONDS", 0.3)
     async with editor_window() as (one, _):
-        pid = one.worker.pid
+        pid = one.process.pid
         suspend(pid)
         async with editor_window() as (other, _):
-            assert other.worker.pid != pid
+            assert other.process.pid != pid
             assert await text(other, "a") == "a"
 
 
@@ -143,7 +143,7 @@ async def test_a_socket_that_is_removed_costs_nobody_an_answer(own_folder: Path)
     async with editor_window() as (one, _):
         socket_of_engine(own_folder).unlink()
         async with editor_window() as (other, _):
-            assert one.worker.pid != other.worker.pid
+            assert one.process.pid != other.process.pid
             assert [await text(client, "a") for client in (one, other)] == ["a", "a"]
 
 
@@ -166,17 +166,17 @@ def test_a_window_waits_until_others_have_been_let_in(own_folder: Path) -> None:
 
 async def test_an_engine_without_windows_exits() -> None:
     async with editor_window() as (one, _):
-        engine = one.worker.pid
+        engine = one.process.pid
     await until(lambda: has_ended(engine))
 
 
 async def test_a_restart_is_for_all_windows() -> None:
     async with editor_window() as (one, _), editor_window() as (other, told):
-        pid = one.worker.pid
+        pid = one.process.pid
         await one.start(EngineChoice(), anew=True)
-        await until(lambda: None not in (one.worker.pid, other.worker.pid) and other.worker.pid != pid)
+        await until(lambda: None not in (one.process.pid, other.process.pid) and other.process.pid != pid)
         await asyncio.gather(ready(one), ready(other))
-        assert one.worker.pid == other.worker.pid != pid
+        assert one.process.pid == other.process.pid != pid
         assert told == []
         assert await text(other, "a") == "a"
 
@@ -186,7 +186,7 @@ async def test_an_engine_writes_no_core_file_and_sees_little_of_the_environment(
 ) -> None:
     monkeypatch.setenv("SOME_SECRET", "1")
     async with editor_window() as (one, _):
-        engine = psutil.Process(one.worker.pid)
+        engine = psutil.Process(one.process.pid)
         assert engine.rlimit(psutil.RLIMIT_CORE) == (0, 0)
         assert "SOME_SECRET" not in engine.environ()
         assert os.getsid(engine.pid) == engine.pid

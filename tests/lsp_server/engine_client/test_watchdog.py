@@ -105,35 +105,35 @@ async def ask(client: EngineClient, prefix: str, seconds: float = WAIT) -> Answe
 @pytest.mark.parametrize("how", ["its compute thread", "the whole process"])
 async def test_it_is_ended_and_another_started(monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     async with started(monkeypatch) as (client, told):
-        hung = client.worker.pid
+        hung = client.process.pid
         if how == "the whole process":
             suspend(hung)
         for _ in range(3):
             assert (await ask(client, "hang", 0.02)).reason is Reason.DEADLINE
         async with asyncio.timeout(WAIT):
-            while client.worker.pid == hung:
+            while client.process.pid == hung:
                 await asyncio.sleep(0.01)
         await ready(client)
         assert (await ask(client, "a")).candidates[0].text == "a"
-        assert client.worker.pid != hung
-        assert client.worker.deaths == 1
+        assert client.process.pid != hung
+        assert client.process.deaths == 1
         assert told == [worker_process.HUNG]
 
 
 async def test_a_slow_one_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     async with started(monkeypatch) as (client, told):
-        worker = client.worker.pid
+        worker = client.process.pid
         for _ in range(15):  # no answer of these is in time
             assert (await ask(client, "slow", 0.01)).reason is Reason.DEADLINE
             await asyncio.sleep(0.1)
-        assert (client.worker.pid, told) == (worker, [])
+        assert (client.process.pid, told) == (worker, [])
         assert (await ask(client, "a")).candidates[0].text == "a"
 
 
 async def test_two_misses_are_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     async with started(monkeypatch) as (client, told):
-        worker = client.worker.pid
+        worker = client.process.pid
         for _ in range(2):
             await ask(client, "hang", 0.02)
         await asyncio.sleep(1.5)
-        assert (client.worker.pid, told) == (worker, [])
+        assert (client.process.pid, told) == (worker, [])

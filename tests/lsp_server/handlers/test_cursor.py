@@ -13,7 +13,7 @@ from infill_engine.budget.deadline import now
 from infill_engine.serving.protocol import Infill, Prefetch, State, Status
 from infill_engine.settings import WindowSettings
 from lsp_server.documents.snapshots import Change
-from lsp_server.engine_client.supervisor import WorkerProcess
+from lsp_server.engine_client.supervisor import EngineProcess
 from lsp_server.server import create_server
 from lsp_server.settings.schema import ServerSettings
 from lsp_server.suggestions.prefetch import BURST_SECONDS
@@ -29,7 +29,7 @@ class Bench:
     def __init__(self) -> None:
         self.server, self.session = create_server()
         self.sent: list[Any] = []
-        self.session.engine.worker.link = SimpleNamespace(send=self._send, pid=1)
+        self.session.engine.process.link = SimpleNamespace(send=self._send, pid=1)
         self.session.engine.status = READY
         self.session.protocol.handle_message(
             {"id": 1, "method": "initialize", "params": {"processId": None, "rootUri": None, "capabilities": {}}}
@@ -58,7 +58,7 @@ class Bench:
 
 @pytest.fixture
 async def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
-    monkeypatch.setattr(WorkerProcess, "running", True)
+    monkeypatch.setattr(EngineProcess, "running", True)
     made = Bench()
     made.open("a = 'é😀'; b\nc = 3\n")
     return made

@@ -19,7 +19,7 @@ from lsp_server.settings.schema import (
     ServerSettings,
     read_settings,
 )
-from lsp_server.suggestions.request import BEFORE_CHARS, build_request
+from lsp_server.suggestions.request_content import BEFORE_CHARS, build_request
 
 DEFAULTS = ServerSettings()
 

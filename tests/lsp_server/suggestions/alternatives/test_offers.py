@@ -7,7 +7,7 @@ from infill_engine.types import Answer, Candidate
 from lsp_server.documents.snapshots import Documents, text_between
 from lsp_server.suggestions.alternatives.offers import applied, valid_offers
 from lsp_server.suggestions.alternatives.targets import targets_at
-from lsp_server.suggestions.request import build_rewrite
+from lsp_server.suggestions.request_content import build_rewrite
 
 PIECES = (
     "def f(a, b):\n",

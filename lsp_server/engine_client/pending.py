@@ -78,7 +78,7 @@ class PendingInfill(Pending[Answer]):
         return bool(answer.candidates) and (answer.final or self.late) and not (answer.cut_short and request.explicit)
 
 
-class RequestTable:
+class PendingRequests:
     """All requests without an answer, and the newest completion request of every document, answered or not."""
 
     def __init__(self) -> None:
