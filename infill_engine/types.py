@@ -72,8 +72,9 @@ class Level:
 class Hole:
     """The extent of the text that may be inserted at the cursor.
 
-    `max_lines` is 1 if the text may not contain a line break. `indent` is the leading whitespace of the cursor's line.
-    `closers` are the closing delimiters that are already to the right of the hole; the text must not repeat them.
+    `max_lines` is 1 if no text is sought beyond a line break; cleaning may still close a block. `indent` is the leading
+    whitespace of the cursor's line. `closers` are the closing delimiters that are already to the right of the hole; the
+    text must not repeat them.
     """
 
     kind: HoleKind
@@ -163,9 +164,9 @@ class InfillRequest(Surroundings):
     """Asks for texts that complete a hole at the cursor, between `prefix` and `suffix`.
 
     If `hole` or `drafts` is None, the engine derives it. `show_from` is the confidence from which the best candidate is
-    shown unasked; for a level of eagerness, the model's own. Only what was shown can be typed through. `indent` is a
-    level of indentation, "" if unknown. Equal requests share one answer; an `explicit` one, which the user waits for,
-    does not take one that is `cut_short`.
+    shown unasked; for a level of eagerness, the model's own. Only a suggestion that was shown counts as typed through.
+    `indent` is a level of indentation, "" if unknown. Equal requests share one answer; an `explicit` one, which the
+    user waits for, does not take one that is `cut_short`.
     """
 
     hole: Hole | None = None

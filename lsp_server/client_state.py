@@ -1,4 +1,4 @@
-"""What is known of the client: what it can do, what it has set, and whether it is still there."""
+"""What the server knows about the editor: what it can do, what it has set, and whether it is still there."""
 
 import asyncio
 from collections.abc import Mapping

@@ -85,7 +85,7 @@ _HANDLERS: dict[str, Callable[..., object]] = {
     messages.INLINE_EDIT: next_edit.inline_edit,
     messages.DID_DISMISS_NEXT_EDIT: next_edit.did_dismiss,
 }
-# These are told when their message arrived: their deadline or that of what they start counts from there.
+# These handlers also receive the arrival time, from which their deadline is measured.
 _TIMED_HANDLERS: dict[str, Callable[..., object]] = {
     types.TEXT_DOCUMENT_DID_CHANGE: text_sync.did_change,
     types.NOTEBOOK_DOCUMENT_DID_CHANGE: notebook_sync.did_change,

@@ -1,4 +1,4 @@
-"""What the user sees of the engine: the `infill/status` notification, a progress bar during loading, a few messages."""
+"""What the user learns about the engine: the `infill/status` notification, a progress bar, a few messages."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Whether a blank line is among values or statements, and whether a body is missing there."""
+"""Tells whether a blank line lies among values or statements, and whether a body is missing there."""
 
 import re
 from collections.abc import Sequence

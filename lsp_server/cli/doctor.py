@@ -158,7 +158,8 @@ def check_server(choice: EngineChoice) -> Check:
         return Check("server", Verdict.FAIL, told, str(error))
     if address.model and address.model not in models:
         listed = ", ".join(models[:MOST_LISTED]) or "none"
-        return Check("server", Verdict.WARN, told, f"It lists no model {address.model}; those it lists: {listed}.")
+        remedy = f"The server does not list the model {address.model}. Available models: {listed}."
+        return Check("server", Verdict.WARN, told, remedy)
     if address.api is Api.OPENAI and address.fim is None and not choice.model.endswith(f"?fim={SUFFIX_FIELD}"):
         remedy = (
             "The model's name does not tell its family, so a suffix is sent. If the server rejects it, or the "
@@ -171,7 +172,7 @@ def check_server(choice: EngineChoice) -> Check:
 def check_card(choice: EngineChoice) -> Iterator[Check]:
     """Warn if an NVIDIA card is not used because torch is not installed."""
     if choice.device == AUTO and has_nvidia_card() and not has_torch():
-        detail = "this machine has an NVIDIA card, but torch, which would compute on it, is not installed"
+        detail = "this machine has an NVIDIA card, but PyTorch, which is needed to use it, is not installed"
         yield Check("gpu", Verdict.WARN, detail, f"Run {installing(TORCH)}, or set the device to `cpu`.")
 
 

@@ -1,4 +1,4 @@
-"""textDocument/didOpen, didChange, didClose: what an edit means to whom, each told once and in this order.
+"""textDocument/didOpen, didChange, didClose: who is told about an edit, each once, in this order.
 
 engine         what was asked about the text before is withdrawn
 suggestions    whether the edit accepts what was shown; what it deletes

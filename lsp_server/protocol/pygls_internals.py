@@ -1,4 +1,4 @@
-"""What reaches below the public interfaces of pygls and lsprotocol. Written for pygls 2.1 and lsprotocol 2025.
+"""All uses of the private API of pygls and lsprotocol. Written for pygls 2.1 and lsprotocol 2025.
 
 Nothing else in the server does. Import this module before anything that imports lsprotocol.
 """

@@ -2,13 +2,13 @@
 
     a candidate's text, whole and in one edit        accepted
     several characters of its beginning in one edit  accepted in part
-    anything else, or the cursor goes elsewhere      rejected
+    anything else, or another suggestion is shown    rejected
     the editor says so, or else as rejected          dismissed
     its characters one by one                        pending; typed, once the text is complete
 
 A suggestion that is shown again while its text is being typed, or requested again at its place, counts once. A
-candidate shown by request, at any confidence, stays visible while it is being typed. What was dismissed or typed past
-is remembered in `Dismissals`.
+candidate shown by request, at any confidence, stays visible while it is being typed. An undo changes no outcome. What
+was dismissed or typed past is remembered in `Dismissals`.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -56,7 +56,7 @@ async function sourceIn(bundled: string): Promise<string> {
     const [wheel] = (await fs.readdir(bundled).catch(() => [])).filter((file) => file.endsWith('.whl'));
     const source = named || (wheel && path.join(bundled, wheel));
     if (!source) {
-        throw new Error('This extension was built without it. Name a wheel in the setting infill.installFrom.');
+        throw new Error('This extension was built without a bundled server. Set infill.installFrom to a wheel.');
     }
     return source;
 }

@@ -85,7 +85,7 @@ async function doctorLines(folder: string): Promise<string[]> {
 }
 
 export async function showDoctor(reports: Reports, folder: string): Promise<void> {
-    const options = { location: vscode.ProgressLocation.Notification, title: 'Infill: looking at this machine…' };
+    const options = { location: vscode.ProgressLocation.Notification, title: 'Infill: checking this machine…' };
     try {
         const lines = await vscode.window.withProgress(options, () => doctorLines(folder));
         await reports.show('Doctor', lines);

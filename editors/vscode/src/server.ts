@@ -138,7 +138,7 @@ export class Server implements vscode.Disposable {
         if (fault instanceof BadSetting) {
             tellOnce('error', `Infill: ${reason}`, OPEN_SETTINGS);
         } else {
-            const remedy = fault instanceof StartFailure ? ' Its log says more; Doctor says what to mend.' : '';
+            const remedy = fault instanceof StartFailure ? ' See the log for details, or run Infill: Doctor to find a fix.' : '';
             tellOnce('error', `Infill: ${reason}${remedy}`, DOCTOR, SHOW_LOG, RESTART);
         }
     }

@@ -44,8 +44,8 @@ export class Statistics {
             `  with candidates       ${this.answered}`,
             `  overtaken by typing   ${this.overtaken}`,
             ...silent.map(([reason, count]) => `  ${reasonWords(reason).padEnd(21)} ${count}`),
-            `Taken from ghost text   ${this.accepted}`,
-            `Taken from the list     ${this.picked}`,
+            `Accepted as ghost text  ${this.accepted}`,
+            `Accepted from the list  ${this.picked}`,
             `Time to the answer      ${this.spread()}`,
         ];
     }

@@ -17,7 +17,7 @@ const REASONS: Record<string, readonly [words: string, sentence: string]> = {
         'No candidate is confident enough for `infill.eagerness`. *Infill: Trigger* shows the candidates anyway.',
     ],
     one_key: [
-        'a single key does it',
+        'only one character',
         'The best candidate is a single character, as quick to type as to accept. *Infill: Trigger* shows it anyway.',
     ],
     deadline: [
@@ -80,11 +80,11 @@ export function viewOf(status: EngineStatus): View {
             return { icon: 'loading~spin', text: `Infill ${percent}%`, tooltip: `The model is being loaded.${detail}` };
         }
         case 'thinking':
-            return { icon: 'loading~spin', text: 'Infill', tooltip: `Filling in.${detail}` };
+            return { icon: 'loading~spin', text: 'Infill', tooltip: `Computing a suggestion.${detail}` };
         case 'missing':
             return { icon: 'cloud-download', text: 'Infill: install', tooltip: `The server is not installed.${detail}`, severity: 'warning' };
         case 'failed':
-            return { icon: 'error', text: 'Infill: failed', tooltip: `Something is broken.${detail}`, severity: 'error' };
+            return { icon: 'error', text: 'Infill: failed', tooltip: `The engine failed.${detail}`, severity: 'error' };
         case 'off':
             return { icon: 'circle-slash', text: 'Infill: off', tooltip: 'Off. *Infill: Toggle* turns it on.' };
         case 'elsewhere':

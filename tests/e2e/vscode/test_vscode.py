@@ -212,7 +212,7 @@ def test_the_menu_and_the_reports(code: Workbench) -> None:
     assert "infill-report" in code.wait_for_message("Infill works on files")
     code.close_messages()
     code.command("Infill: Show Statistics")
-    code.until(lambda: "Taken from the list     2" in code.text(), "the statistics", code.text)
+    code.until(lambda: "Accepted from the list  2" in code.text(), "the statistics", code.text)
     assert "On this machine" in code.text()
     code.command("Infill: Doctor")
     code.until(lambda: "All checks passed." in code.text() or "It works" in code.text(), "the findings", code.text)

@@ -216,7 +216,7 @@ class Workbench(Screen):
         looks: list[Seen] = []
 
         def settled() -> bool:
-            if "Filling in" in self.sentence():
+            if "Computing a suggestion" in self.sentence():
                 looks.clear()
             looks.append(self.seen())
             return len(looks) > STEADY_LOOKS and len(set(looks[-STEADY_LOOKS:])) == 1
