@@ -8,6 +8,8 @@ from infill_engine.types import Answer, InfillRequest, Reason, Source
 from lsp_server.engine_client.client import EngineClient, reply_by
 from lsp_server.engine_client.pending import OnLate, OnPreview
 
+WITHOUT_ENGINE = (Reason.LOADING, Reason.WORKER_FAILED)
+
 
 async def answer_by(
     engine: EngineClient,
@@ -21,14 +23,14 @@ async def answer_by(
 ) -> Answer:
     """Return the engine's answer in time for a reply by `due` (seconds of `deadline.now`); see `EngineClient.ask`.
 
-    While the engine loads, retrieved texts take its place, and also if it does not answer in time and is overdue or the
-    text around the cursor leaves no choice.
+    Retrieved texts take its place while it loads or does not run, and also if it does not answer in time and is overdue
+    or the text around the cursor leaves no choice.
     """
     in_place = engine.process.overdue or any(draft.sure for draft in request.drafts or ())
     drafts = asyncio.ensure_future(_from_drafts(request, due)) if in_place else None
     try:
         answer = await engine.ask(document, request, due, on_preview, on_late)
-        if answer.reason is Reason.LOADING or (in_place and answer.reason is Reason.DEADLINE):
+        if answer.reason in WITHOUT_ENGINE or (in_place and answer.reason is Reason.DEADLINE):
             found = await (drafts or _from_drafts(request, due))
             if worth_showing(found, unsure=unsure).candidates:
                 return found

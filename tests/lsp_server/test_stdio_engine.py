@@ -78,10 +78,22 @@ async def test_typing_while_the_model_loads() -> None:
         assert (kinds[0], kinds[-1]) == ("begin", "end")
 
 
+READ = "def load(path):\n    with open(path, encoding='utf-8') as file:\n        return json.load(file)\n\n\n"
+READ_AGAIN = READ + READ.removesuffix("file)\n\n\n").replace("load(p", "again(p") + "│\n"
+
+
+async def test_copies_are_offered_if_the_engine_dies() -> None:
+    async with editor(NEOVIM, {**SCRIPT, "crash_after": "json.load("}, options={"budgetMs": 60_000}) as made:
+        await made.ready()
+        uri = made.open(READ_AGAIN)
+        del made.statuses[:]
+        assert await made.ask(uri) == ["file)"]
+        await made.ready()
+
+
 async def test_copies_are_offered_while_the_model_loads() -> None:
-    read = "def load(path):\n    with open(path, encoding='utf-8') as file:\n        return json.load(file)\n\n\n"
     async with editor(NEOVIM, {**SCRIPT, "load_ms": 60_000}, options={"budgetMs": 5000}) as early:
-        uri = early.open(read + read.removesuffix("file)\n\n\n").replace("load(p", "again(p") + "│\n")
+        uri = early.open(READ_AGAIN)
         assert await early.ask(uri) == ["file)"]
         assert early.statuses[-1].state == "loading"
         assert early.statuses[-1].reason != "loading"
@@ -90,11 +102,10 @@ async def test_copies_are_offered_while_the_model_loads() -> None:
 
 
 async def test_copies_are_offered_while_the_engine_does_not_answer() -> None:
-    read = "def load(path):\n    with open(path, encoding='utf-8') as file:\n        return json.load(file)\n\n\n"
     async with editor(NEOVIM, SCRIPT, options={"budgetMs": 500}) as hung:
         await hung.ready()
         psutil.Process((await hung.status()).workerPid).suspend()
-        uri = hung.open(read + read.removesuffix("file)\n\n\n").replace("load(p", "again(p") + "│\n")
+        uri = hung.open(READ_AGAIN)
         assert await hung.ask(uri) == []  # that it does not answer is not known before the deadline
         await hung.until(lambda: hung.statuses[-1].reason == "deadline")
         assert await hung.ask(uri) == ["file)"]
