@@ -267,7 +267,9 @@ def _classify(held: _Open) -> EditKind:
         return held.snapshot.last_edit
     if held.fingerprint in held.settled and any(removed or not one_key_types(new) for removed, new in effective):
         return EditKind.UNDO
-    return EditKind.INSERTION if effective[-1][1] else EditKind.DELETION
+    # A line break comes with indentation, some of which an editor may remove again.
+    last = next((pair for pair in reversed(effective) if pair[1] or pair[0].strip()), effective[-1])
+    return EditKind.INSERTION if last[1] else EditKind.DELETION
 
 
 def _fingerprint(lines: Iterable[str]) -> int:

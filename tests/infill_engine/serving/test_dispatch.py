@@ -134,7 +134,7 @@ def test_while_loading_infills_are_answered_and_the_load_goes_on() -> None:
 
 FAULTS = [
     (ModelNotFoundError("No model `x`. Name a folder."), "No model `x`. Name a folder."),
-    (RuntimeError("secret text"), "The engine met an unexpected RuntimeError; the worker's log shows where."),
+    (RuntimeError("secret text"), "Internal error in the engine (RuntimeError). Its log shows where."),
 ]
 
 
@@ -201,7 +201,7 @@ def test_a_fault_outside_the_engine_does_not_end_the_thread(
     monkeypatch.setattr(bench.dispatch, "_answer", _raise_secret)
     bench.infill(1, "a")
     reason = bench.next_answer()
-    assert reason == (1, "The engine met an unexpected KeyError; the worker's log shows where.")
+    assert reason == (1, "Internal error in the engine (KeyError). Its log shows where.")
     monkeypatch.undo()
     for number in (2, 3):
         bench.infill(number, "b")

@@ -187,6 +187,13 @@ def test_changes_of_one_notification_refer_to_each_other() -> None:
     assert snapshot.last_edit is EditKind.INSERTION
 
 
+def test_a_line_break_whose_indentation_is_removed_is_no_deletion() -> None:
+    documents = opened("    return 1\n")
+    documents.apply(URI, Change("\n    ", (0, 12), (0, 12)))
+    documents.apply(URI, Change("", (1, 0), (1, 4)))
+    assert documents.settle(URI).after.last_edit is EditKind.INSERTION
+
+
 def test_a_snapshot_never_changes() -> None:
     documents = opened("a\n")
     before = documents.get(URI)
