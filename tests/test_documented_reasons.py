@@ -17,9 +17,10 @@ DISPLAYING = ("lsp_server/cli/", "lsp_server/status.py")  # these show a reason 
 
 
 def decided(tree: ast.AST) -> Iterator[str]:
-    """Yield the names of the reasons that a file's code decides, not those that it compares or describes."""
+    """Yield the names of the reasons that a file's code decides, not those that it compares, describes or looks up."""
+    looked_up = tree.keys if isinstance(tree, ast.Dict) else ()
     for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.Compare | ast.Tuple):
+        if isinstance(node, ast.Compare | ast.Tuple) or node in looked_up:
             continue
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "Reason":
             yield node.attr
@@ -59,6 +60,5 @@ def test_the_named_files_exist() -> None:
 
 
 def test_comparisons_do_not_decide() -> None:
-    assert set(decided(ast.parse("if reason is Reason.BLANK: reason = Reason.UNDO\nSKIPPED = (Reason.LOADING,)"))) == {
-        "UNDO"
-    }
+    code = "if reason is Reason.BLANK: reason = Reason.UNDO\nSKIPPED = (Reason.LOADING,)\nA = {Reason.DEADLINE: 1}"
+    assert set(decided(ast.parse(code))) == {"UNDO"}
