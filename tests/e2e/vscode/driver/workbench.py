@@ -318,6 +318,10 @@ class Workbench(Screen):
         """The language servers running from a module."""
         return [process for process, words in self.processes() if words[1:3] == ["-m", "lsp_server"]]
 
+    def engine_processes(self) -> list[psutil.Process]:
+        """The engines."""
+        return [process for process, words in self.processes() if words[1:3] == ["-m", "infill_engine.serving"]]
+
 
 def processes_below(pid: int) -> list[psutil.Process]:
     """The processes that a process has started, and theirs."""
