@@ -13,12 +13,12 @@ from infill_engine.edits.changes import Shift, inserted, trimmed
 from infill_engine.edits.finders.alike import propose_alike
 from infill_engine.edits.finders.awaits import propose_awaits
 from infill_engine.edits.finders.fields import propose_fields
-from infill_engine.edits.finders.implementations import propose_implementations
+from infill_engine.edits.finders.implementations import implementations_in, propose_implementations
 from infill_engine.edits.finders.literals import propose_literals
-from infill_engine.edits.finders.new_cases import propose_new_cases
+from infill_engine.edits.finders.new_cases import new_cases_in, propose_new_cases
 from infill_engine.edits.finders.new_fields import propose_new_fields
 from infill_engine.edits.finders.new_imports import propose_imports
-from infill_engine.edits.finders.new_methods import propose_new_methods
+from infill_engine.edits.finders.new_methods import new_methods_in, propose_new_methods
 from infill_engine.edits.finders.openings import propose_openings
 from infill_engine.edits.finders.parameter_docs import propose_parameter_docs
 from infill_engine.edits.finders.renames import leaves_uses, propose_renames
@@ -108,7 +108,7 @@ def find_consequences(
     half_written = syntax.faults(after.tree) > syntax.faults(before.tree)
     cursor = None if edited.cursor is None else edited.cursor - start
     parsed = ParsedEdit(before, after, local, Shift(local), edited.history, cursor, edited.path, edited.project)
-    found: list[Proposal] = []
+    found = [proposal for other in edited.elsewhere for proposal in _after_other(other, edited.language, after)]
     for finder in FINDERS if local else (propose_alike,):
         if stop():
             return Consequences(reason=NoEditReason.CANCELLED)
@@ -131,6 +131,20 @@ def find_consequences(
     return Consequences(
         reason=_why_nothing(parsed, kept, half_written), settled=half_written, half_written=half_written
     )
+
+
+def _after_other(other: EditedText, language: str, target: Source) -> Iterator[Proposal]:
+    """Yield what follows in a text from an edit of another one: of the methods and variants that it declares."""
+    changes = trimmed(other.before, other.changes)
+    if other.language != language or len(other.before) > LONGEST_TEXT or _quiet(other.before, other.after, changes):
+        return
+    before = Source.parse(other.before, language)
+    if before is None:
+        return
+    parsed = ParsedEdit(before, before.changed(other.after, changes), changes, Shift(changes))
+    yield from new_methods_in(target, parsed)
+    yield from new_cases_in(target, parsed)
+    yield from implementations_in(target, parsed, Shift(()))
 
 
 def _why_nothing(edit: ParsedEdit, kept: Sequence[Proposal], half_written: bool) -> NoEditReason:

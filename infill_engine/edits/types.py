@@ -100,7 +100,7 @@ class EditedText:
 
     `cursor` is the offset in `after` where the user types, None if nobody does. `history` has the last edits, including
     this one: the lines before and after each, the newest last. `path` is relative to the document's `project`, whose
-    files say how names are imported.
+    files say how names are imported. `elsewhere` has newer edits of other open documents.
     """
 
     before: str
@@ -111,6 +111,7 @@ class EditedText:
     history: tuple[tuple[str, str], ...] = ()
     path: str = ""
     project: ProjectText = field(default_factory=ProjectText)
+    elsewhere: tuple["EditedText", ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

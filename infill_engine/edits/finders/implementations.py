@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from infill_engine.edits.changes import between
-from infill_engine.edits.occurrence import Role, Scope
+from infill_engine.edits.changes import Shift, between
+from infill_engine.edits.occurrence import FOREIGN, Role, Scope
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.scopes import Names
 from infill_engine.edits.source import Source, ancestors, enclosing
@@ -20,25 +20,30 @@ MOST_METHODS = 12
 
 def propose_implementations(edit: ParsedEdit) -> list[Proposal]:
     """Return a proposal for each method of a class whose parameters the changes touch."""
+    return implementations_in(edit.before, edit, edit.shift)
+
+
+def implementations_in(target: Source, edit: ParsedEdit, shift: Shift) -> list[Proposal]:
+    """Return the proposals for a text: the one before the edit, or another one. `shift` leads to what it is now."""
     found: dict[int, Proposal] = {}
     for change in edit.changes:
         node = edit.before.node_at(change.start, change.end)
         holder = node if node.type in edit.syntax.parameter_lists else enclosing(node, edit.syntax.parameter_lists)
         if holder is not None and holder.id not in found:
-            found.update((holder.id, proposal) for proposal in _proposals(edit, holder))
+            found.update((holder.id, proposal) for proposal in _proposals(edit, holder, target, shift))
     return list(found.values())
 
 
-def _proposals(edit: ParsedEdit, holder: Node) -> Iterator[Proposal]:
+def _proposals(edit: ParsedEdit, holder: Node, target: Source, shift: Shift) -> Iterator[Proposal]:
     source, now = edit.before, _list_after(edit, holder)
     old, new = source.text_of(holder), "" if now is None else edit.after.text_of(now)
-    lists = [] if not new or new == old else list(_others(source, holder))
-    alike = [one for one in lists if source.text_of(one) == old]
+    lists = [] if not new or new == old else list(_others(source, holder, target))
+    alike = [one for one in lists if target.text_of(one) == old]
     edits = []
     for one in alike:
-        start = source.to_char(one.start_byte)
+        start = target.to_char(one.start_byte)
         for change in between(old, new):
-            place = edit.shift.span(start + change.start, start + change.end)
+            place = shift.span(start + change.start, start + change.end)
             if place is None:
                 return
             edits.append(Edit(Span(*place, old[change.start : change.end]), change.new))
@@ -57,7 +62,7 @@ def _list_after(edit: ParsedEdit, holder: Node) -> Node | None:
     return next((one for one in around if edit.after.to_char(one.start_byte) == at and not one.has_error), None)
 
 
-def _others(source: Source, holder: Node) -> Iterator[Node]:
+def _others(source: Source, holder: Node, target: Source) -> Iterator[Node]:
     """Yield the parameters of the methods that override or implement the one with these parameters."""
     name = _name_of(holder)
     start, end = (0, 0) if name is None else source.span_of(name)
@@ -70,8 +75,11 @@ def _others(source: Source, holder: Node) -> Iterator[Node]:
     own = class_of(names, defined.scopes)
     if own is None or not names.scopes[defined.owner.scope].is_class:
         return
-    for one in names.owned(defined.owner, Role.DEFINITION):
-        other = class_of(names, one.scopes)
+    others = names if target is source else Names.of(target, names.name)
+    if others is None or others.opaque or (target is not source and declares(target, own)):
+        return
+    for one in others.owned(defined.owner, Role.DEFINITION) if others is names else others.all:
+        other = class_of(others, one.scopes) if one.role is Role.DEFINITION else None
         if other is not None and own.names != other.names and set(own.names) & set(other.bases):
             found = next((near for near in list(ancestors(one.node))[:2] if _list_of(near) is not None), None)
             if found is not None and (listed := _list_of(found)) is not None:
@@ -85,6 +93,12 @@ def _name_of(holder: Node) -> Node | None:
 
 def _list_of(node: Node) -> Node | None:
     return node.child_by_field_name("parameters")
+
+
+def declares(target: Source, scope: Scope) -> bool:
+    """Return whether a text has a class of its own with the name of another one."""
+    found = (names for name in scope.names if (names := Names.of(target, name)) is not None)
+    return any(one.role is Role.DEFINITION and one.kind not in FOREIGN for names in found for one in names.all)
 
 
 def class_of(names: Names, scopes: tuple[int, ...]) -> Scope | None:

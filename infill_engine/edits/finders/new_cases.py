@@ -1,4 +1,5 @@
-"""A variant was added to an enumeration or a union: propose its case wherever all other variants have one.
+"""A variant was added to an enumeration or a union: propose its case wherever all other variants have one, and its
+branch in chains of comparisons with at least two others.
 
 enum Colour { Red, Green }          and so     match colour { Colour::Red => 1, Colour::Green => 1, }
 
@@ -7,9 +8,11 @@ The new case is a copy of the one of the variant above, with the new name.
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from tree_sitter import Node
 
+from infill_engine.edits.chains import Branch, chains_with, compares, joint
 from infill_engine.edits.changes import inserted
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.source import Source, ancestors
@@ -24,13 +27,18 @@ MOST_CHARS = 600  # of a case
 
 def propose_new_cases(edit: ParsedEdit) -> list[Proposal]:
     """Return a proposal for each variant that the changes add."""
+    return new_cases_in(edit.after, edit)
+
+
+def new_cases_in(target: Source, edit: ParsedEdit) -> list[Proposal]:
+    """Return the proposals for a text: the edited one, or another one that tells its variants apart."""
     found: list[Proposal] = []
     for change, start, end in inserted(edit.changes):
         at = end - len(change.new.lstrip(" \t\r\n,|"))
         listed, variants = _variants(edit.after, at) if change.new.strip(" \t\r\n,|") else (None, [])
         fresh = [one for one in variants if start <= edit.after.to_char(one.start_byte) < end]
         if listed is not None and len(fresh) == 1 and len(variants) > LEAST_OTHERS:
-            found += _cases(edit.after, fresh[0], variants)
+            found += _cases(edit.after, fresh[0], variants, target)
     return found
 
 
@@ -69,7 +77,7 @@ def _discriminant(source: Source, variant: Node) -> str:
     return ""
 
 
-def _cases(source: Source, fresh: Node, variants: Sequence[Node]) -> Iterator[Proposal]:
+def _cases(source: Source, fresh: Node, variants: Sequence[Node], target: Source) -> Iterator[Proposal]:
     """Yield the proposal that copies the cases of the nearest variant of the same form, those above first."""
     others = [one for one in variants if one != fresh]
     names, new = [_name(source, one) for one in others], _name(source, fresh)
@@ -80,7 +88,9 @@ def _cases(source: Source, fresh: Node, variants: Sequence[Node]) -> Iterator[Pr
     if model is None or new in names:
         return
     old = _name(source, model)
-    edits = sorted({made for arm in _arms(source, old, names) if (made := _copied(source, arm, old, new)) is not None})
+    arms = (_copied(target, arm, old, new) for arm in _arms(target, old, names))
+    branches = (_branched(target, found, old, new, names) for found in chains_with(target, old))
+    edits = sorted({made for made in chain(arms, branches) if made is not None})
     if edits and len(edits) <= MOST_CASES:
         label = f"add {len(edits)} case{'s' if len(edits) > 1 else ''} of {new}, copied from {old}"
         yield Proposal(tuple(edits), label, CONFIDENCE, Kind.FIELD)
@@ -130,6 +140,19 @@ def _copied(source: Source, arm: Node, old: str, new: str) -> Edit | None:
     if not between.strip() and "\n" in text.rstrip() and not between.endswith("\n"):
         between = between.rstrip(" \t") + lines.indent_of(source.text[lines.start_of(source.text, start) :])
     return Edit(Span(end, end, ""), between + written.rstrip("\n") if "\n" in between else between + written)
+
+
+def _branched(source: Source, found: Sequence[Branch], old: str, new: str, names: Sequence[str]) -> Edit | None:
+    """Return the insertion of a branch like that of another variant, after it; None if too few others have one."""
+    model = next((branch for branch in found if compares(source, branch, old)), None)
+    if model is None or any(compares(source, branch, new) for branch in found):
+        return None
+    form, between = compares(source, model, old), joint(source, found)
+    others = [name for name in names if any(compares(source, branch, name) == form for branch in found)]
+    start, end = model.condition[0], model.body[1]
+    if len(others) < LEAST_OTHERS or not between or end - start > MOST_CHARS:
+        return None
+    return Edit(Span(end, end, ""), between + _renamed(source.text[start:end], old, new))
 
 
 def _renamed(text: str, old: str, new: str) -> str:

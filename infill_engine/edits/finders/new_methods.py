@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from infill_engine.edits.changes import inserted
-from infill_engine.edits.finders.implementations import class_of
+from infill_engine.edits.finders.implementations import class_of, declares
 from infill_engine.edits.occurrence import Occurrence, Role
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.scopes import Names
@@ -32,6 +32,11 @@ MOST_METHODS = 30  # of an interface
 
 def propose_new_methods(edit: ParsedEdit) -> list[Proposal]:
     """Return a proposal for each method without a body that the changes add."""
+    return new_methods_in(edit.after, edit)
+
+
+def new_methods_in(target: Source, edit: ParsedEdit) -> list[Proposal]:
+    """Return the proposals for a text: the edited one, or another one whose classes implement what it declares."""
     stubs = edit.syntax.stubs
     found: list[Proposal] = []
     for change, start, end in inserted(edit.changes) if stubs is not None else ():
@@ -43,7 +48,7 @@ def propose_new_methods(edit: ParsedEdit) -> list[Proposal]:
             continue
         first, last = edit.after.span_of(method.child_by_field_name("parameters") or method)
         if start <= first and last <= end:
-            found += _proposals(edit.after, method, stubs)
+            found += _proposals(edit.after, method, target, stubs)
     return found
 
 
@@ -55,7 +60,7 @@ def _is_abstract(source: Source, node: Node, stubs: Stubs) -> bool:
     return stubs.marked.search(source.text_of(with_decorators(node))) is not None
 
 
-def _proposals(source: Source, method: Node, stubs: Stubs) -> Iterator[Proposal]:
+def _proposals(source: Source, method: Node, target: Source, stubs: Stubs) -> Iterator[Proposal]:
     name = _name(source, method)
     holder = with_decorators(method).parent
     listed = [] if holder is None else [_inside(one) for one in holder.children]
@@ -63,13 +68,14 @@ def _proposals(source: Source, method: Node, stubs: Stubs) -> Iterator[Proposal]
     if not 1 < len(siblings) <= MOST_METHODS:
         return
     at = siblings.index(method)
-    done: set[tuple[str, ...]] = _classes(source, name)
+    done: set[tuple[str, ...]] = _classes(target, name)
     edits = []
     for sibling in (*reversed(siblings[:at]), *siblings[at + 1 :]):
-        for one, names in _implementations(source, sibling):
-            if names in done or (stubs.structural and not _has_all(source, siblings, method, names)):
+        for one, names in _implementations(source, sibling, target, stubs):
+            others = (_name(source, other) for other in siblings if other != method)
+            if names in done or (stubs.structural and not all(names in _classes(target, other) for other in others)):
                 continue
-            made = _stub(source, method, sibling, one, stubs)
+            made = _stub(source, method, sibling, target, one, stubs)
             if made is not None:
                 done.add(names)
                 edits.append(made)
@@ -96,24 +102,24 @@ def _classes(source: Source, name: str) -> set[tuple[str, ...]]:
     return {one.names for one in classes if one is not None}
 
 
-def _has_all(source: Source, siblings: list[Node], method: Node, names: tuple[str, ...]) -> bool:
-    return all(names in _classes(source, _name(source, one)) for one in siblings if one != method)
-
-
-def _implementations(source: Source, sibling: Node) -> Iterator[tuple[Node, tuple[str, ...]]]:
-    """Yield the methods that implement one of an interface, with the names of their classes."""
-    stubs, names = source.syntax.stubs, Names.of(source, _name(source, sibling))
-    node = sibling.child_by_field_name("name")
+def _implementations(
+    source: Source, sibling: Node, target: Source, stubs: Stubs
+) -> Iterator[tuple[Node, tuple[str, ...]]]:
+    """Yield the methods of a text that implement one of an interface, with the names of their classes."""
+    name, node = _name(source, sibling), sibling.child_by_field_name("name")
+    names, others = Names.of(source, name), Names.of(target, name)
     own = None if names is None or node is None else names.at(source.to_char(node.start_byte))
-    if names is None or own is None or names.opaque or stubs is None:
+    if names is None or others is None or own is None or others.opaque:
         return
     base = class_of(names, own.scopes)
-    for one in names.all:
-        other = class_of(names, one.scopes) if one.role is Role.DEFINITION and one != own else None
+    if base is None or (target is not source and declares(target, base)):
+        return
+    for one in others.all:
+        other = class_of(others, one.scopes) if one.role is Role.DEFINITION and (names, one) != (others, own) else None
         function = None if other is None else _function(one)
-        if other is None or function is None or base is None or other.names == base.names:
+        if other is None or function is None or other.names == base.names:
             continue
-        if (stubs.structural or set(base.names) & set(other.bases)) and not _is_abstract(source, function, stubs):
+        if (stubs.structural or set(base.names) & set(other.bases)) and not _is_abstract(target, function, stubs):
             yield function, other.names
 
 
@@ -129,12 +135,12 @@ def _head(source: Source, method: Node, stubs: Stubs) -> str:
     return text if stubs.modifiers is None else stubs.modifiers.sub("", text)
 
 
-def _stub(source: Source, method: Node, sibling: Node, other: Node, stubs: Stubs) -> Edit | None:
+def _stub(source: Source, method: Node, sibling: Node, target: Source, other: Node, stubs: Stubs) -> Edit | None:
     """Return the insertion of a method below the one that implements another; None if that is written differently."""
-    text, body = source.text, other.child_by_field_name("body")
+    text, body = target.text, other.child_by_field_name("body")
     assert body is not None
-    start, last = source.span_of(other)
-    head = text[start : source.to_char(body.start_byte)]
+    start, last = target.span_of(other)
+    head = text[start : target.to_char(body.start_byte)]
     named = re.escape(_head(source, sibling, stubs).partition("(")[0])
     at = re.search(rf"(?<![\w$]){named}(?=\()", head)
     if at is None:
@@ -143,7 +149,7 @@ def _stub(source: Source, method: Node, sibling: Node, other: Node, stubs: Stubs
     near = text[last:].lstrip(" \t\r")
     close = near.startswith("\n") and re.match(r"\n\s*(?:\n|[})]|\Z)", near) is None
     lead = re.sub(r"\basync\s+", "", head[: at.start()])
-    made = f"{lead}{_head(source, method, stubs)}{_body(source, other, body, indent, stubs)}"
+    made = f"{lead}{_head(source, method, stubs)}{_body(target, other, body, indent, stubs)}"
     return Edit(Span(last, last, ""), ("\n" if close else "\n\n") + indent + made)
 
 

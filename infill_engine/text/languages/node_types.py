@@ -54,7 +54,8 @@ class Syntax(Table, frozen=True, kw_only=True):
     groups is the class. `records` is found in the head of a class whose constructor takes its fields by name;
     `heads` are classes whose parameters are those of a constructor. `required` matches the declaration of a field
     that needs a value, in one of the bodies `field_lists`; `entries` set a field in a literal. `choices` list
-    variants, and `arms` are cases whose first node says which variant they are for. `imports` are statements,
+    variants, and `arms` are cases whose first node says which variant they are for; `chained` are branches with a
+    condition, which may have others for their alternatives. `imports` are statements,
     and `preamble` what stands above them.
     `private` is found in a line that declares a field which only its class reads.
     `variants` is searched before a declared name for what distinguishes it from other declarations of the name; its
@@ -104,6 +105,7 @@ class Syntax(Table, frozen=True, kw_only=True):
     entries: frozenset[Word]
     choices: frozenset[Word]
     arms: frozenset[Word]
+    chained: frozenset[Word]
     stubs: Stubs | None = None
     imports: frozenset[Word]
     import_forms: tuple[ImportForm, ...] = ()

@@ -10,7 +10,7 @@ The text before a burst is kept as the lines of a snapshot, which costs nothing.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from infill_engine.edits.changes import between, compose, followed_by, hunk_texts, trimmed
+from infill_engine.edits.changes import between, compose, followed_by, hunk_texts, make, trimmed
 from infill_engine.edits.types import Change, EditedText, NoEditReason
 from lsp_server.documents.snapshots import Snapshot, Step, text_between
 from lsp_server.protocol.positions import Place, replace_surrogates
@@ -60,6 +60,11 @@ class Burst:
         if not self._hunks:
             self._hunks = hunk_texts("".join(self.before.lines), self.changes)
         return self._hunks
+
+    def text(self) -> EditedText:
+        """Return the burst as an edit of the text before it."""
+        before = "".join(self.before.lines)
+        return EditedText(before, make(before, self.changes), self.changes, self.before.language)
 
     def is_at(self, first: int, last: int) -> bool:
         """Return whether an edit of these rows continues the burst."""

@@ -12,6 +12,7 @@ from lsp_server.suggestions.next_edits.bursts import FORGOTTEN_SECONDS, Burst, B
 from lsp_server.suggestions.next_edits.shown import Shown
 
 MOST_CLOSED = 4  # closed documents whose edits are remembered
+MOST_ELSEWHERE = 2  # other documents whose edits are followed up
 
 
 @dataclass(slots=True)
@@ -120,6 +121,14 @@ class EditLog:
         """Return the bursts of all documents, oldest first; the newest of this one is the last."""
         newest = self.of(uri).bursts.newest
         return sorted(self._bursts(), key=lambda burst: (burst is newest, burst.at))
+
+    def elsewhere(self, uri: str) -> list[Burst]:
+        """Return the newest burst of each other open document, if it is newer than those of this one; newest first."""
+        own = self.of(uri).bursts.newest
+        since = max(now() - FORGOTTEN_SECONDS, 0.0 if own is None else own.at)
+        newest = (each.bursts.newest for other, each in self._documents.items() if other != uri)
+        found = [burst for burst in newest if burst is not None and burst.at > since]
+        return sorted(found, key=lambda burst: -burst.at)[:MOST_ELSEWHERE]
 
     def has_recent_edits(self) -> bool:
         """Return whether edits of any document may say what comes next."""

@@ -116,7 +116,8 @@ class NextEditSearch:
             return _answer(state, snapshot, earlier)
         path, project = self.path_of(snapshot.uri), self.project_of(snapshot)
         edited = state.bursts.texts(snapshot, cursor, self.log.history(snapshot.uri))
-        texts = [replace(one, path=path, project=project) for one in edited]
+        others = tuple(burst.text() for burst in self.log.elsewhere(snapshot.uri))
+        texts = [replace(one, path=path, project=project, elsewhere=others) for one in edited]
         found = await self._in_thread(partial(exact, texts, state.shown, self.find, stop.is_set))
         proposals: Sequence[Proposal] = found.proposals
         why_not = state.bursts.reason or found.reason

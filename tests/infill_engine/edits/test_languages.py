@@ -10,7 +10,7 @@ from infill_engine.edits.by_model import past_edits
 from infill_engine.edits.find import find_consequences
 from infill_engine.edits.scopes import Names
 from infill_engine.edits.source import Source
-from infill_engine.edits.types import Proposal, applied
+from infill_engine.edits.types import EditedText, Proposal, applied
 from infill_engine.text import syntax
 from tests.infill_engine.edits.marked_edits import NOT_CERTAIN, proposed
 from tests.infill_engine.edits.test_find import edited
@@ -88,6 +88,16 @@ def test_what_is_not_certain_is_followed_by_silence(language: str, case: dict[st
     found = find_consequences(edit)
     assert found.proposals == ()
     assert found.reason in NOT_CERTAIN
+
+
+@pytest.mark.parametrize(("language", "case"), cases("elsewhere"))
+def test_what_an_edit_of_another_file_makes_necessary_is_proposed(language: str, case: dict[str, str]) -> None:
+    text, other = case["text"], edited(case["other"], language)
+    assert is_right(text, language)
+    assert is_right(other.before, language)
+    found = find_consequences(EditedText(text, text, (), language, elsewhere=(other,)))
+    made = [applied(text, proposal.edits) for proposal in found.proposals]
+    assert made == ([case["result"]] if "result" in case else [])
 
 
 def is_right(text: str, language: str) -> bool:

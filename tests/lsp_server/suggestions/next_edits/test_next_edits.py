@@ -133,6 +133,34 @@ def test_the_edits_of_a_closed_file_are_repeated_unless_it_is_opened_again() -> 
     assert desk.ask().reason is NoEditReason.NOTHING_EDITED
 
 
+SHOP = "class Shop(ABC):\n    @abstractmethod\n    def price(self, id): ...\n"
+ADDED = "\n    @abstractmethod\n    def stock(self, id): ...\n"
+STORE = "class Store(Shop):\n    def price(self, id):\n        return 1\n"
+
+
+def add_method_elsewhere(desk: Desk) -> None:
+    desk.documents.open(OTHER, "python", SHOP)
+    desk.seconds = now()
+    desk.edit(OTHER, (len(SHOP), len(SHOP), ADDED))
+
+
+def test_a_method_added_to_a_base_class_is_implemented_in_another_open_file() -> None:
+    desk = Desk(STORE)
+    add_method_elsewhere(desk)
+    found = desk.ask()
+    assert labels(found) == ["implement stock in 1 class, without a body yet"]
+    desk.accept(found.held[0])
+    assert desk.text == STORE + "\n    def stock(self, id):\n        raise NotImplementedError\n"
+    assert desk.ask().held == ()
+
+
+def test_a_method_added_to_a_base_class_does_not_follow_an_edit_that_is_newer() -> None:
+    desk = Desk(STORE)
+    add_method_elsewhere(desk)
+    desk.replace("return 1", "return 2")
+    assert desk.ask().held == ()
+
+
 def test_an_older_edit_is_repeated_too() -> None:
     desk = Desk(READS + "LIMIT = 10\n")
     desk.replace("requests", "client")
