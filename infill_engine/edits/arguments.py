@@ -69,6 +69,8 @@ def passed_to(parameters: Sequence[Parameter], site: CallSite) -> list[str] | No
         if argument.splat:
             return None
         if argument.name:
+            if argument.name not in known and not rest:
+                return None
             passed.append(argument.name if argument.name in known else "")
         elif at < len(positional):
             passed.append(positional[at].name)

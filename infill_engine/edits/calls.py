@@ -61,7 +61,7 @@ def calls_of(source: Source, function: Node) -> list[Call]:
         loose = one.role is Role.MEMBER and one.owner is None
         if one.role not in (Role.REFERENCE, Role.MEMBER) or not (certain or loose):
             continue
-        arguments = _called(one, source.syntax)
+        arguments = _called(source, one)
         if arguments is None or (loose and not method):
             continue
         unbound = _is_unbound(source, one, names.scopes[defined.owner.scope].names)
@@ -125,18 +125,18 @@ def _constructions(source: Source, holder: Node) -> list[Call]:
         own = node.child_by_field_name("name")
         defined = None if own is None else names.at(source.span_of(own)[0])
         uses = [] if defined is None else names.owned(defined.owner, Role.REFERENCE)
-        found += [Call(arguments, implicit) for one in uses if (arguments := _called(one, source.syntax)) is not None]
+        found += [Call(arguments, implicit) for one in uses if (arguments := _called(source, one)) is not None]
     inside = Names.of(source, "cls") if source.syntax.explicit_self else None
     for one in inside.all if inside is not None else ():
-        arguments = _called(one, source.syntax) if one.role is Role.REFERENCE else None
+        arguments = _called(source, one) if one.role is Role.REFERENCE else None
         if arguments is not None and enclosing(one.node, source.syntax.classes) == holder:
             found.append(Call(arguments, implicit))
     return sorted(found, key=lambda call: call.arguments.start_byte)
 
 
-def _called(one: Occurrence, syntax: Syntax) -> Node | None:
+def _called(source: Source, one: Occurrence) -> Node | None:
     """Return the arguments of the call whose callee an occurrence is; None if there is none."""
-    callee = one.node
+    callee, syntax = one.node, source.syntax
     if one.role is Role.MEMBER:
         if callee.parent is None:
             return None
@@ -145,12 +145,19 @@ def _called(one: Occurrence, syntax: Syntax) -> Node | None:
     call = callee.parent
     if call is None or call.type not in syntax.calls:
         return None
-    if not _is_called(call, callee, syntax.calls[call.type]):
+    if not _is_called(call, callee, syntax.calls[call.type]) and not _is_made(source, call, callee):
         return None
     arguments = call.child_by_field_name("arguments")
     if arguments is None:
         arguments = next((child for child in call.named_children if child.type in syntax.argument_lists), None)
     return arguments if arguments is not None and arguments.type in syntax.argument_lists else None
+
+
+def _is_made(source: Source, call: Node, callee: Node) -> bool:
+    """Return whether a call of a class's method makes an object."""
+    method = call.child_by_field_name("method") if source.syntax.maker else None
+    made = method is not None and source.text_of(method) == source.syntax.maker
+    return made and call.child_by_field_name("receiver") == callee
 
 
 def _is_called(call: Node, callee: Node, name: str) -> bool:

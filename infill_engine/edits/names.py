@@ -19,6 +19,7 @@ Names
                                for the whole text; `method` and `routine` define what is called, `tag` and
                                `<kind>.type` a type; a `promoted` one is a parameter and a member of the class
                                that is @local.named, an `accessor` a member and a method that reads it
+    @local.words               a string whose words are the definitions
     @local.from                names that are defined in it are seen from its end on
     @local.anew                likewise, and each definition is a variable of its own
     @local.type, @local.value  in the same pattern as a definition: its declared type, its initial value
@@ -210,7 +211,8 @@ class _Captures:
     def _role(self) -> tuple[Role, str, Node, str]:
         """Return the most specific role that the captures give the place, and that capture."""
         here = self.here
-        exact = {name: found for name, found in here.items() if self._is_exact(found)}
+        words = here.get("local.words")
+        exact = {name: found for name, found in here.items() if found == words or self._is_exact(found)}
         for capture, role in _PLAIN:
             if capture in here and not (role is Role.MEMBER and any(name.startswith(_DEFINITION) for name in exact)):
                 return role, capture[len("local.") :], here[capture], capture

@@ -62,6 +62,8 @@ def parameters_of(source: Source, function: Node) -> tuple[Parameter, ...] | Non
             names = [source.text_of(node)]
         if not names or any(other.name in names for other in found):
             return None
+        if node.type in source.syntax.keyword_parameters:
+            passing = Passing.NAME
         optional = (
             rest
             or node.type in source.syntax.defaults
@@ -127,11 +129,17 @@ def arguments_of(source: Source, holder: Node) -> tuple[Argument, ...] | None:
     for node in holder.named_children:
         if node.type in source.nodes.comments:
             continue
-        name = node.child_by_field_name("name") if node.type in source.syntax.named_arguments else None
+        name = label_of(node) if node.type in source.syntax.named_arguments else None
         start, end = source.span_of(node)
         spelled = "" if name is None else source.text_of(name)
-        found.append(Argument(start, end, source.text[start:end], spelled, node.type in source.syntax.splats, node))
+        splat = node.type in source.syntax.splats or (bool(spelled) and not spelled.isidentifier())
+        found.append(Argument(start, end, source.text[start:end], spelled, splat, node))
     return tuple(found)
+
+
+def label_of(argument: Node) -> Node | None:
+    """Return the node of the name that an argument is passed by."""
+    return argument.child_by_field_name("name") or argument.child_by_field_name("key")
 
 
 def _names_of(node: Node) -> list[Node]:

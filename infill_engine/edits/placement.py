@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from tree_sitter import Node
 
+from infill_engine.edits.parameters import label_of
 from infill_engine.edits.source import Source, ancestors
 
 MOST_NODES = 400  # below a changed place
@@ -46,7 +47,7 @@ def _in_list(source: Source, listed: Node, last: frozenset[str]) -> int:
     syntax, is_behind, count = source.syntax, False, 0
     names: list[str] = []
     for node in listed.named_children:
-        name = node.child_by_field_name("name") if node.type in (*syntax.named_arguments, *last) else None
+        name = label_of(node) if node.type in (*syntax.named_arguments, *last) else None
         names += [] if name is None else [source.text_of(name)]
         if node.type in last and (name is not None or node.type not in syntax.named_arguments):
             is_behind = True

@@ -10,7 +10,7 @@ from infill_engine.edits.occurrence import FOREIGN, Occurrence, Owner, Role, def
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.renamings import Renaming, renamings
 from infill_engine.edits.scopes import Names
-from infill_engine.edits.source import Source, enclosing
+from infill_engine.edits.source import Source, ancestors, enclosing
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
 from infill_engine.text.languages.node_types import Syntax
 
@@ -25,6 +25,8 @@ CONFIDENCE = {
     "member": 0.88,
 }
 OTHERWISE = 0.94
+LAST_USE = 0.7  # factor where the only use of a local variable has another name
+LOCALS = ("variable", "hoisted", "assigned")
 MODULES = ("module", "package")  # names of files
 IMPORTED = ("import", "module")  # names from another file that may have another name here
 UNNAMED = ("package", "file")  # names from another file that may not
@@ -67,10 +69,10 @@ def _proposals(source: Source, names: Names, renaming: Renaming, shift: Shift) -
     if any(one.kind in MODULES for one in edited) and not renaming.rewritten:
         return  # another module
     defining = [one for one in edited if defines(one, source.syntax)]
-    if not defining and (len(edited) < 2 or not _is_only(names, owner)):
+    group, others = names.owned(owner), Names.of(source, renaming.new)
+    last = not defining and others is not None and not others.all and _is_last_use(names, group, edited)
+    if not (defining or last or (len(edited) > 1 and _is_only(names, owner))):
         return  # another variable was meant here, or some of the uses may mean something else
-    group = names.owned(owner)
-    others = Names.of(source, renaming.new)
     if others is None or not _is_exact(source.syntax, names, owner, group):
         return
     known = not defining and _is_known(others, names, owner)
@@ -82,7 +84,7 @@ def _proposals(source: Source, names: Names, renaming: Renaming, shift: Shift) -
     meant = meant_by(source, group, defining or edited, [one for one in group if defines(one, source.syntax)])
     if meant is None:
         return
-    certain = _confidence(source, group, defining or edited, source.syntax) * meant.certain
+    certain = _confidence(source, group, defining or edited, source.syntax) * meant.certain * (LAST_USE if last else 1)
     whole = len(meant.occurrences) == len(group)
     owners = linked(names, others, owner) if whole else {owner}
     if not owners:
@@ -91,7 +93,7 @@ def _proposals(source: Source, names: Names, renaming: Renaming, shift: Shift) -
     rest = [one for one in dict.fromkeys((*meant.occurrences, *also)) if one.start not in renaming.starts]
     declared = defining or [one for one in meant.occurrences if defines(one, source.syntax)]
     rest += _keywords(source, names, declared)
-    if any(one.kind in UNNAMED for one in rest):
+    if any(one.kind in UNNAMED for one in rest) or _is_named_elsewhere(names, declared, rest):
         return
     rest += _documented(source, declared)
     edits = _edits(source.syntax, owners, rest, renaming, shift)
@@ -118,6 +120,26 @@ def _replaced(
     elif uses:
         edits = _edits_of(uses, renaming, shift)
         yield Proposal(edits, _label(edits).replace("rename", "replace"), REPLACED, Kind.RENAME)
+
+
+def _is_last_use(names: Names, group: Sequence[Occurrence], edited: Sequence[Occurrence]) -> bool:
+    """Return whether nothing else reads what a function defines for itself. Other files may read all else."""
+    syntax, scope = names.source.syntax, names.scopes[group[0].owner.scope] if group and group[0].owner else None
+    defined = [one for one in group if defines(one, syntax)]
+    function = (
+        None
+        if scope is None
+        else next((one for one in ancestors(edited[0].node) if one.type in syntax.functions), None)
+    )
+    return (
+        scope is not None
+        and function is not None
+        and not scope.is_class
+        and function.start_byte <= scope.node.start_byte
+        and len(group) == len(defined) + len(edited)
+        and bool(defined)
+        and all(one.kind in LOCALS for one in defined)
+    )
 
 
 def _is_only(names: Names, owner: Owner) -> bool:
@@ -218,6 +240,21 @@ def _keywords(source: Source, names: Names, edited: Sequence[Occurrence]) -> lis
         for one in spelled
         if one.node.parent is not None and one.node.parent.parent is not None and one.node.parent.parent.id in passed
     ]
+
+
+def _is_named_elsewhere(names: Names, edited: Sequence[Occurrence], known: Sequence[Occurrence]) -> bool:
+    """Return whether a call of an unknown function may name a parameter that every call must name."""
+    nodes = (one.node.parent for one in edited)
+    if not any(node is not None and node.type in names.source.syntax.keyword_parameters for node in nodes):
+        return False
+    arguments = names.source.syntax.last_arguments
+    return any(
+        one not in known
+        and ((one.role is Role.KEYWORD and one.owner is None) or one.node.type == "hash_key_symbol")
+        and one.node.parent is not None
+        and one.node.parent.type in arguments
+        for one in names.all
+    )
 
 
 def _documented(source: Source, edited: Sequence[Occurrence]) -> list[Occurrence]:

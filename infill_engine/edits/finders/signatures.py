@@ -251,11 +251,9 @@ def _inserted(
     by_position = [argument for argument in arguments if not argument.name]
     splats = [index for index, argument in enumerate(arguments) if argument.splat]
     named = parameter.passing is Passing.NAME or at > len(by_position) or (splats and at > splats[0])
-    if at < 0 or (named and not source.syntax.keyword_arguments):
+    if at < 0 or splats or (named and not source.syntax.named_argument) or passed_to(signature.before, site) is None:
         return None
-    if splats:
-        return None
-    text = f"{parameter.name}={value}" if named else value
+    text = source.syntax.named_argument.format(name=parameter.name, value=value) if named else value
     return insert(source, site, len(arguments) if named else at, text)
 
 

@@ -49,7 +49,8 @@ class Syntax(Table, frozen=True, kw_only=True):
     a line with a shape of its own. `sigils` precede a name without being part of it. In a
     class, `self_names` are its object or the class itself, `base_names` its base, and `own_member` a
     member `{name}` of the object where its methods do not write the name alone. Behind `last_arguments` and
-    `last_parameters`, a list has no others. At most one of the branches
+    `last_parameters`, a list has no others; calls always name `keyword_parameters`, as
+    `named_argument` says. `maker` is the method of a class that calls its constructor. At most one of the branches
     `clauses` runs or is built; `loops` repeat their bodies. `constructs` matches an initial value, and one of its
     groups is the class. `records` is found in the head of a class whose constructor takes its fields by name;
     `heads` are classes whose parameters are those of a constructor. `required` matches the declaration of a field
@@ -97,6 +98,7 @@ class Syntax(Table, frozen=True, kw_only=True):
     named_arguments: frozenset[Word]
     last_arguments: frozenset[Word]
     last_parameters: frozenset[Word]
+    keyword_parameters: frozenset[Word]
     constructs: Pattern | None = None
     records: Pattern | None = None
     required: Pattern | None = None
@@ -112,7 +114,8 @@ class Syntax(Table, frozen=True, kw_only=True):
     preamble: frozenset[Word] = frozenset()
     private: Pattern | None = None
     variants: Pattern | None = None
-    keyword_arguments: bool
+    named_argument: str
+    maker: str
     explicit_self: bool
     overloads: bool
     redefines: bool

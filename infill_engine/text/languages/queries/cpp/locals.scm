@@ -62,3 +62,6 @@
 (namespace_identifier) @local.reference.any
 (namespace_definition name: (_) @local.other)
 (using_declaration) @local.unsure
+(compound_literal_expression
+  type: (type_identifier) @local.named
+  value: (initializer_list (initializer_pair designator: (field_designator (field_identifier) @local.member))))

@@ -4,6 +4,10 @@
 (lambda) @local.scope.function
 (class_definition) @local.scope.class
 (class_definition superclasses: (argument_list (identifier) @local.base)) @local.scope.class
+((assignment
+  left: (identifier) @local.named
+  right: (call function: [(identifier) @_made (attribute attribute: (identifier) @_made)]) @local.scope.class)
+  (#match? @_made "^(namedtuple|NamedTuple)$"))
 [
   (list_comprehension)
   (set_comprehension)
@@ -55,6 +59,15 @@
 (case_pattern (dotted_name . (identifier) @local.definition.variable .))
 (keyword_pattern (dotted_name . (identifier) @local.definition.variable .))
 (splat_pattern (identifier) @local.definition.variable)
+((call
+  function: [(identifier) @_made (attribute attribute: (identifier) @_made)]
+  arguments: (argument_list . (_) . [
+    (string (string_content) @local.definition.member @local.words)
+    (list (string (string_content) @local.definition.member))
+    (tuple (string (string_content) @local.definition.member))
+    (list (tuple . (string (string_content) @local.definition.member)))
+  ]))
+  (#match? @_made "^(namedtuple|NamedTuple)$"))
 (import_statement name: (dotted_name . (identifier) @local.definition.package . "."))
 (import_statement name: (dotted_name . (identifier) @local.definition.module .))
 (import_from_statement name: (dotted_name . (identifier) @local.definition.import .))

@@ -15,6 +15,10 @@
 (class) @local.scope.open
 (class superclass: (superclass (constant) @local.base)) @local.scope.open
 (module) @local.scope.open
+((assignment
+  left: (constant) @local.named
+  right: (call receiver: (constant) @_made method: (identifier) @_makes) @local.scope.open)
+  (#match? @_made "^(Struct|Data)$") (#match? @_makes "^(new|define)$"))
 
 ; Inside the extent of a scope, but resolved outside of it.
 (method name: (_) @local.outer)
@@ -37,8 +41,7 @@
 (splat_parameter name: (identifier) @local.definition.parameter)
 (hash_splat_parameter name: (identifier) @local.definition.parameter)
 (block_parameter name: (identifier) @local.definition.parameter)
-; Calls name it.
-(keyword_parameter name: (identifier) @local.definition.parameter @local.unsure)
+(keyword_parameter name: (identifier) @local.definition.parameter)
 (assignment left: (identifier) @local.definition.assigned right: (_) @local.value)
 (operator_assignment left: (identifier) @local.definition.assigned)
 (left_assignment_list (identifier) @local.definition.assigned)
@@ -61,10 +64,22 @@
 (hash_pattern) @local.unsure
 ((call method: (identifier) @_method arguments: (argument_list (simple_symbol) @local.definition.accessor @local.certain))
   (#match? @_method "^attr_(reader|writer|accessor)$"))
+((call
+  receiver: (constant) @_made
+  method: (identifier) @_makes
+  arguments: (argument_list (simple_symbol) @local.definition.accessor @local.certain))
+  (#match? @_made "^(Struct|Data)$") (#match? @_makes "^(new|define)$"))
 ((call method: (identifier) @_method arguments: (argument_list (string) @local.opaque))
   (#match? @_method "instance_variable_[gs]et"))
 
 ; Names that are looked up in something, not in a scope.
 (call receiver: (_) @local.holder method: (identifier) @local.member.call)
 (scope_resolution name: (_) @local.other)
-(pair key: (hash_key_symbol) @local.other value: (_))
+(hash (pair key: (hash_key_symbol) @local.other value: (_)))
+(array (pair key: (hash_key_symbol) @local.other value: (_)))
+(argument_list (pair key: (hash_key_symbol) @local.keyword value: (_)))
+((call
+  receiver: (constant) @local.named
+  method: (identifier) @_makes
+  arguments: (argument_list (pair key: (hash_key_symbol) @local.keyword value: (_))))
+  (#eq? @_makes "new"))
