@@ -67,6 +67,13 @@ def sight(source: Source, name: str) -> Sighting | None:
     query = load_query(language(source.language), "locals")
     if query is None or not name:
         return None
+    if name not in source.sighted:
+        source.sighted[name] = _sighted(source, query, name)
+    found: Sighting = source.sighted[name]
+    return found
+
+
+def _sighted(source: Source, query: Query, name: str) -> Sighting:
     # No pattern of the query matches the root of a text that is broken throughout.
     scopes = {source.root.id: Scope(source.root.id, "", source.root)}
     found: list[Occurrence] = []
@@ -189,10 +196,12 @@ class _Captures:
         class."""
         found: dict[int, Scope] = {}
         for scope in self.scopes:
-            known = found.get(scope.id, scope)
-            names = tuple(dict.fromkeys((*known.names, *scope.names)))
-            bases = tuple(dict.fromkeys((*known.bases, *scope.bases)))
-            found[scope.id] = replace(scope, names=names, bases=bases)
+            known = found.get(scope.id)
+            if known is not None:
+                names = tuple(dict.fromkeys((*known.names, *scope.names)))
+                bases = tuple(dict.fromkeys((*known.bases, *scope.bases)))
+                scope = replace(scope, names=names, bases=bases)
+            found[scope.id] = scope
         scopes = list(found.values())
         scopes.sort(key=lambda scope: (scope.node.end_byte - scope.node.start_byte, scope.is_class))
         for node in self.outer:

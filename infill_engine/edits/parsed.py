@@ -1,13 +1,16 @@
 """An edit with both of its texts parsed: the input of every finder."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from infill_engine.edits.changes import Shift
 from infill_engine.edits.source import Source
 from infill_engine.edits.types import Change
 from infill_engine.text.languages.node_types import Syntax
 from infill_engine.types import ProjectText
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,14 @@ class ParsedEdit:
     cursor: int | None = None
     path: str = ""
     project: ProjectText = field(default_factory=ProjectText)
+    _known: dict[object, Any] = field(default_factory=dict, compare=False)
+
+    def once(self, find: Callable[["ParsedEdit"], Iterable[T]]) -> Sequence[T]:
+        """Return what a function finds. It looks only once, whoever asks."""
+        if find not in self._known:
+            self._known[find] = tuple(find(self))
+        found: Sequence[T] = self._known[find]
+        return found
 
     @property
     def place(self) -> int:

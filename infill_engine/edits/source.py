@@ -26,7 +26,8 @@ class Source:
         self.tree = tree
         self.syntax = language_named(language).syntax
         self.nodes = language_named(language).nodes
-        # names that `scopes` has resolved, without and with the types of objects
+        # names whose places are known, and those that `scopes` has resolved, without and with the types of objects
+        self.sighted: dict[str, Any] = {}
         self.untyped: dict[str, Any] = {}
         self.resolved: dict[str, Any] = {}
         self._ascii = text.isascii()

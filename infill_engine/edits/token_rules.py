@@ -57,8 +57,9 @@ class Swap:
             before, after = texts[max(0, at - len(inserted)) : at], texts[at : at + len(inserted)]
             if inserted and inserted in (before, after):
                 continue  # it is made
-            left = common_prefix([*texts[:at][::-1], END], self.left[::-1])
-            right = common_prefix([*texts[at + count :], END], self.right)
+            end = at + count
+            left = common_prefix([*texts[max(0, at - COMPARED) : at][::-1], END], self.left[::-1])
+            right = common_prefix([*texts[end : end + COMPARED], END], self.right)
             if self._fits(left, right, loosely):
                 yield *self._span(line, tokens, at), left + right
 

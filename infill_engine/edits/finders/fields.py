@@ -45,7 +45,7 @@ def propose_fields(edit: ParsedEdit) -> list[Proposal]:
 
 def _kept_parameters(edit: ParsedEdit) -> Iterator[Proposal]:
     before, after, syntax, shift = edit.before, edit.after, edit.syntax, edit.shift
-    for signature in changed_signatures(edit):
+    for signature in edit.once(changed_signatures):
         if signature.removed or len(signature.added) != 1 or not is_constructor(before, signature.function):
             continue
         added = signature.added[0]

@@ -30,7 +30,7 @@ def propose_new_fields(edit: ParsedEdit) -> list[Proposal]:
     """Return the proposals for each field that the changes declare."""
     found: list[Proposal] = []
     source = edit.after
-    renamed = {one.new for one in renamings(edit) if one.is_defined(edit.before)}
+    renamed = {one.new for one in edit.once(renamings) if one.is_defined(edit.before)}
     for change, start, end in inserted(edit.changes):
         if change.new.strip() and change.new.strip() != edit.before.text[change.start : change.end].strip():
             for one in defined_in(source, start, end):

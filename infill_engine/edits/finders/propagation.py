@@ -27,7 +27,7 @@ def places(edit: ParsedEdit) -> list[Place]:
     if len(examples) > MOST_TEMPLATES:
         return []
     made = [rule_of(*pair) for edited in edit.history for pair in line_pairs(*edited)]
-    defined = [start for one in renamings(edit) if one.is_defined(edit.before) for start in one.starts]
+    defined = [start for one in edit.once(renamings) if one.is_defined(edit.before) for start in one.starts]
     for example in examples:
         rule = _rule(example.source.text, example.changes)
         if _is_taken_back(rule, made) or any(_changes_at(example, start) for start in defined):

@@ -60,7 +60,7 @@ def propose_similar_lines(edit: ParsedEdit) -> list[Proposal]:
     line, new = found
     if _is_other_name(edit):
         return []  # what another line means, this one does not say
-    if _declares(before, line) or any(one.is_defined(before) for one in renamings(edit)):
+    if _declares(before, line) or any(one.is_defined(before) for one in edit.once(renamings)):
         return []  # functions of the same shape are different functions
     similar_lines = []
     for other in _around(before, line):

@@ -34,6 +34,9 @@ def propose_unused(edit: ParsedEdit) -> list[Proposal]:
 
 
 def _removals(edit: ParsedEdit, word: str) -> Iterator[Proposal]:
+    first = next(edit.after.words(word), None)
+    if first is None or not defined_in(edit.after, first, first + len(word)):
+        return  # most words: their other places need not be looked at
     names, earlier = Names.of(edit.after, word), Names.of(edit.before, word)
     if names is None or earlier is None or names.opaque or not names.all:
         return
