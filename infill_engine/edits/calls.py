@@ -33,7 +33,8 @@ def calls_of(source: Source, function: Node) -> list[Call]:
     if function.type in source.syntax.heads | source.syntax.classes:
         alone = function.type not in source.syntax.heads or _has_no_other_constructor(source, function)
         return [replace(call, implicit=0) for call in _constructions(source, function)] if alone else []
-    name = name_of(function)
+    is_assigned = function.type in source.syntax.assignments  # the class is what a call makes
+    name = function.child_by_field_name("left") if is_assigned else name_of(function)
     if name is None:
         return []
     word_node = name.named_children[-1] if name.named_child_count else name

@@ -43,17 +43,20 @@ def is_typed_above(source: Source, function: Node) -> bool:
     return pattern is not None and span is not None and pattern.search(source.text, *span) is not None
 
 
-def documented(source: Source, function: Node) -> list[Documented] | None:
-    """Return what documents the parameters of a function, in order; None if it cannot be told where one ends."""
+def documented(source: Source, function: Node, *, whole: bool = True) -> list[Documented] | None:
+    """Return what documents the parameters of a function, in order; None if it cannot be told where one ends, unless
+    only the names are wanted and not the `whole`."""
     span = _documentation(source, function) if source.syntax.documents else None
     for pattern in source.syntax.documents:
-        found = [] if span is None else _documented(source, pattern, span)
+        found = [] if span is None else _documented(source, pattern, span, whole=whole)
         if found != []:
             return found
     return []
 
 
-def _documented(source: Source, pattern: re.Pattern[str], span: tuple[int, int]) -> list[Documented] | None:
+def _documented(
+    source: Source, pattern: re.Pattern[str], span: tuple[int, int], *, whole: bool
+) -> list[Documented] | None:
     found: list[Documented] = []
     rows = list(_rows(source.text, *span))
     for number, (start, end) in enumerate(rows):
@@ -66,7 +69,7 @@ def _documented(source: Source, pattern: re.Pattern[str], span: tuple[int, int])
             said = _MARKS.sub("", text, count=1)
             if pattern.match(text) or _TAG.match(said) or _depth(text) < depth:
                 break
-            if _depth(text) == depth:
+            if whole and _depth(text) == depth:
                 return None  # it may belong to the parameter, or not
             end = last
         found.append(Documented(match["name"], start, min(end + 1, len(source.text)), match.start("name"), match))

@@ -92,8 +92,11 @@ def parameter_list_of(syntax: Syntax, function: Node) -> Node | None:
 def fields_of(source: Source, holder: Node) -> tuple[Parameter, ...] | None:
     """Return the fields of a Python data class, which are its constructor's parameters; None if that is not certain.
 
-    A class with bases may have inherited fields before its own.
+    A class with bases may have inherited fields before its own. An assignment may make a named tuple instead.
     """
+    if holder.type == "assignment":
+        made = holder.child_by_field_name("right")
+        return None if made is None or made.type != "call" else _components_of(source, made)
     body = holder.child_by_field_name("body")
     decorators = [source.text_of(child) for child in decorators_of(holder)]
     told = next((match for text in decorators if (match := _DATA_CLASS.match(text))), None)
@@ -112,6 +115,19 @@ def fields_of(source: Source, holder: Node) -> tuple[Parameter, ...] | None:
         if "ClassVar" not in text:
             found.append(Parameter(source.text_of(name), passing, value is not None, text))
     return tuple(found)
+
+
+def _components_of(source: Source, made: Node) -> tuple[Parameter, ...] | None:
+    """Return the fields of a named tuple that a Python call makes; None if it makes none or gives them values."""
+    holder, callee = made.child_by_field_name("arguments"), made.child_by_field_name("function")
+    if holder is None or callee is None or made.has_error or not source.text_of(callee).endswith("namedtuple"):
+        return None
+    listed = holder.named_children[1:]
+    if len(listed) != 1:
+        return None
+    parts = listed if listed[0].type == "string" else [one for one in listed[0].named_children if one.type == "string"]
+    words = [word for part in parts for word in re.findall(r"[^\W\d]\w*", source.text_of(part))]
+    return tuple(Parameter(word, Passing.ANY, optional=False, text=word) for word in words)
 
 
 def decorators_of(node: Node) -> list[Node]:

@@ -94,7 +94,8 @@ class Replaced:
         if at is not None and receiver(source.text, start) not in at:
             return False
         if not _is_defined(names, one.owner):
-            return True
+            elsewhere = one.role is Role.REFERENCE and any(_is_defined(others, other.owner) for other in others.all)
+            return not elsewhere or self._is_known(others, one)
         if one.role is Role.REFERENCE:
             return _is_imported(names, one.owner) or self._is_known(others, one)
         return one.role is not Role.MEMBER or _is_defined(others, one.owner)

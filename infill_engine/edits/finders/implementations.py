@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from infill_engine.edits.changes import Shift, between
-from infill_engine.edits.occurrence import FOREIGN, Role, Scope
+from infill_engine.edits.occurrence import FOREIGN, Occurrence, Role, Scope
 from infill_engine.edits.parsed import ParsedEdit
 from infill_engine.edits.scopes import Names
 from infill_engine.edits.source import Source, ancestors, enclosing
@@ -37,7 +37,7 @@ def implementations_in(target: Source, edit: ParsedEdit, shift: Shift) -> list[P
 def _proposals(edit: ParsedEdit, holder: Node, target: Source, shift: Shift) -> Iterator[Proposal]:
     source, now = edit.before, _list_after(edit, holder)
     old, new = source.text_of(holder), "" if now is None else edit.after.text_of(now)
-    lists = [] if not new or new == old else list(_others(source, holder, target))
+    lists = [] if not new or new == old else list(dict.fromkeys(_others(source, holder, target)))
     alike = [one for one in lists if target.text_of(one) == old]
     edits = []
     for one in alike:
@@ -49,7 +49,7 @@ def _proposals(edit: ParsedEdit, holder: Node, target: Source, shift: Shift) -> 
             edits.append(Edit(Span(*place, old[change.start : change.end]), change.new))
     if edits and len(alike) <= MOST_METHODS:
         count, differ = len(alike), len(lists) - len(alike)
-        label = f"change the parameters of {count} implementation{'s' if count > 1 else ''}"
+        label = f"change the parameters of {count} other definition{'s' if count > 1 else ''}"
         label += f", {differ} with other parameters remain{'s' if differ == 1 else ''}" if differ else ""
         yield Proposal(tuple(sorted(edits)), label, CONFIDENCE, Kind.SIGNATURE)
 
@@ -72,6 +72,10 @@ def _others(source: Source, holder: Node, target: Source) -> Iterator[Node]:
     defined = None if names is None else names.at(start)
     if names is None or names.opaque or defined is None or defined.owner is None or defined.role is not Role.DEFINITION:
         return
+    if source.syntax.prototypes and target is source:
+        same = names.owned(defined.owner, Role.DEFINITION)
+        if sum(enclosing(one.node, source.syntax.functions) is not None for one in same) < 2:
+            yield from (listed for one in same if (listed := _list_around(one)) not in (None, holder))
     own = class_of(names, defined.scopes)
     if own is None or not names.scopes[defined.owner.scope].is_class:
         return
@@ -81,18 +85,21 @@ def _others(source: Source, holder: Node, target: Source) -> Iterator[Node]:
     for one in others.owned(defined.owner, Role.DEFINITION) if others is names else others.all:
         other = class_of(others, one.scopes) if one.role is Role.DEFINITION else None
         if other is not None and own.names != other.names and set(own.names) & set(other.bases):
-            found = next((near for near in list(ancestors(one.node))[:2] if _list_of(near) is not None), None)
-            if found is not None and (listed := _list_of(found)) is not None:
+            listed = _list_around(one)
+            if listed is not None:
                 yield listed
 
 
 def _name_of(holder: Node) -> Node | None:
     above = holder.parent
-    return None if above is None else above.child_by_field_name("name") or above.child_by_field_name("declarator")
+    name = None if above is None else above.child_by_field_name("name") or above.child_by_field_name("declarator")
+    return None if name is None else name.child_by_field_name("name") or name  # without its class
 
 
-def _list_of(node: Node) -> Node | None:
-    return node.child_by_field_name("parameters")
+def _list_around(one: Occurrence) -> Node | None:
+    """Return the parameters of the function that an occurrence names."""
+    near = (node.child_by_field_name("parameters") for node in list(ancestors(one.node))[:2])
+    return next((listed for listed in near if listed is not None), None)
 
 
 def declares(target: Source, scope: Scope) -> bool:

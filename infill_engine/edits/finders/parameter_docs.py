@@ -16,7 +16,7 @@ REMOVED, ADDED = 0.7, 0.55
 
 def propose_parameter_docs(edit: ParsedEdit) -> list[Proposal]:
     """Return a proposal for each function whose documented parameters were changed."""
-    return [proposal for signature in changed_signatures(edit) for proposal in _proposals(edit, signature)]
+    return [proposal for signature in edit.once(changed_signatures) for proposal in _proposals(edit, signature)]
 
 
 def _proposals(edit: ParsedEdit, signature: Signature) -> Iterator[Proposal]:

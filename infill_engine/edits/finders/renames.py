@@ -38,7 +38,7 @@ def propose_renames(edit: ParsedEdit) -> list[Proposal]:
     """Return a proposal for each name that was changed where it is defined, or at two of its uses."""
     found: list[Proposal] = []
     rewritten: list[Proposal] = []
-    for renaming in renamings(edit):
+    for renaming in edit.once(renamings):
         if renaming.old.startswith("__") and renaming.old.endswith("__"):
             continue  # a name that the language looks up
         names = Names.of(edit.before, renaming.old)
@@ -50,7 +50,7 @@ def propose_renames(edit: ParsedEdit) -> list[Proposal]:
 
 def leaves_uses(edit: ParsedEdit) -> bool:
     """Return whether a name was changed where it is defined, and its old name still occurs elsewhere."""
-    defined = next((one for one in renamings(edit) if one.is_defined(edit.before)), None)
+    defined = next((one for one in edit.once(renamings) if one.is_defined(edit.before)), None)
     names = None if defined is None else Names.of(edit.before, defined.old)
     return defined is not None and names is not None and any(one.start not in defined.starts for one in names.all)
 
@@ -262,7 +262,7 @@ def _documented(source: Source, edited: Sequence[Occurrence]) -> list[Occurrence
     found = []
     for one in edited:
         function = enclosing(one.node, source.syntax.functions) if one.kind in ("parameter", "promoted") else None
-        for line in documented(source, function) or () if function is not None else ():
+        for line in documented(source, function, whole=False) or () if function is not None else ():
             if line.name == source.text[one.start : one.end]:
                 node = source.node_at(line.at, line.at + len(line.name))
                 found.append(Occurrence(line.at, line.at + len(line.name), Role.OTHER, "", node, ()))

@@ -77,11 +77,14 @@ def _changed_fields(edit: ParsedEdit) -> Iterator[Signature]:
     seen = set()
     for change, _, end in inserted(edit.changes):
         at = end - len(change.new.lstrip())
-        now = enclosing(edit.after.node_at(at, at), ("class_definition",))
-        name = None if now is None else now.child_by_field_name("name")
+        node = edit.after.node_at(at, at)
+        around = enclosing(node, ("call",)), enclosing(node, ("class_definition",))
+        makers = (one for one in around if one is not None)
+        now = next((one for made in makers if (one := _named(made)) is not None), None)
+        name = None if now is None else now.child_by_field_name("name") or now.child_by_field_name("left")
         place = None if name is None else edit.back(*edit.after.span_of(name))
         holder = None if place is None else edit.before.node_at(*place).parent
-        if now is None or holder is None or holder.type != "class_definition" or holder.id in seen:
+        if now is None or holder is None or holder.type != now.type or holder.id in seen:
             continue
         seen.add(holder.id)
         old, new = fields_of(edit.before, holder), fields_of(edit.after, now)
@@ -89,11 +92,17 @@ def _changed_fields(edit: ParsedEdit) -> Iterator[Signature]:
             yield Signature(holder, old, new)
 
 
+def _named(made: Node) -> Node | None:
+    """Return a class, or the assignment of one that a call makes."""
+    above = made.parent if made.type == "call" else made
+    return above if above is not None and above.type in ("assignment", made.type) else None
+
+
 def propose_calls(edit: ParsedEdit) -> list[Proposal]:
     """Return a proposal for the calls of each function with changed parameters."""
     before, shift = edit.before, edit.shift
     found: list[Proposal] = []
-    for signature in changed_signatures(edit):
+    for signature in edit.once(changed_signatures):
         if signature.removed and not signature.added:
             found += _update(before, signature, shift, _without, REMOVED, "update {} call{}")
         elif signature.added and not signature.removed:
