@@ -3,6 +3,7 @@
 import re
 from copy import copy
 from dataclasses import replace
+from functools import cached_property
 
 from tree_sitter import Node
 
@@ -38,17 +39,30 @@ class Names:
         found: Names | None = source.resolved[name]
         return found
 
+    @cached_property
+    def _by_start(self) -> dict[int, Occurrence]:
+        return {one.start: one for one in self.all}
+
+    @cached_property
+    def _by_owner(self) -> dict[Owner, list[Occurrence]]:
+        found: dict[Owner, list[Occurrence]] = {}
+        for one in self.all:
+            if one.owner is not None:
+                found.setdefault(one.owner, []).append(one)
+        return found
+
     def class_of(self, node: Node) -> int:
         """Return the id of the class whose body or part a node is; 0 if it is none with a place of the name in it."""
         return self._lookup.canonical.get(-node.id, 0)
 
     def at(self, start: int) -> Occurrence | None:
         """Return the occurrence that begins at a place."""
-        return next((one for one in self.all if one.start == start), None)
+        return self._by_start.get(start)
 
     def owned(self, owner: Owner | None, *roles: Role) -> list[Occurrence]:
         """Return all occurrences that belong to one owner."""
-        return [one for one in self.all if owner and one.owner == owner and (not roles or one.role in roles)]
+        found = () if owner is None else self._by_owner.get(owner, ())
+        return [one for one in found if not roles or one.role in roles]
 
     def shared(self, owner: Owner) -> list[Occurrence]:
         """Return the variables that name a member of the owner at the same time."""

@@ -122,9 +122,12 @@ def _keeps_its_meaning(step: _Step, name: str) -> bool:
     old, new = Names.of(step.before, name), Names.of(step.after, name)
     if old is None or new is None or old.opaque or new.opaque:
         return True
+    definitions: dict[Owner | None, set[int]] = {}
     for one in old.all:
         place = step.shift.span(one.start, one.end)
-        known = _definitions(old, one.owner) if place is not None else set()
+        if place is not None and one.owner not in definitions:
+            definitions[one.owner] = _definitions(old, one.owner)
+        known = definitions[one.owner] if place is not None else set()
         if place is None or not known:
             continue
         now = new.at(place[0])

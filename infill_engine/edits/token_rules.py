@@ -51,6 +51,7 @@ class Swap:
         With `loosely`, signs around it are enough.
         """
         texts, count, inserted = [token.group() for token in tokens], len(self.removed), self.inserted
+        named = any(map(is_name, self.removed))
         for at in range(len(texts) - count + 1):
             if tuple(texts[at : at + count]) != self.removed:
                 continue
@@ -58,6 +59,9 @@ class Swap:
             if inserted and inserted in (before, after):
                 continue  # it is made
             end = at + count
+            last, following = texts[at - 1] if at else END, texts[end] if end < len(texts) else END
+            if not named and (last,) != self.left[-1:] and (following,) != self.right[:1]:
+                continue  # nothing around it is the same
             left = common_prefix([*texts[max(0, at - COMPARED) : at][::-1], END], self.left[::-1])
             right = common_prefix([*texts[end : end + COMPARED], END], self.right)
             if self._fits(left, right, loosely):
