@@ -149,16 +149,16 @@ def test_a_method_added_to_a_base_class_is_implemented_in_another_open_file() ->
     add_method_elsewhere(desk)
     found = desk.ask()
     assert labels(found) == ["implement stock in 1 class, without a body yet"]
-    desk.accept(found.held[0])
+    desk.accept(found.proposals[0])
     assert desk.text == STORE + "\n    def stock(self, id):\n        raise NotImplementedError\n"
-    assert desk.ask().held == ()
+    assert desk.ask().proposals == ()
 
 
 def test_a_method_added_to_a_base_class_does_not_follow_an_edit_that_is_newer() -> None:
     desk = Desk(STORE)
     add_method_elsewhere(desk)
     desk.replace("return 1", "return 2")
-    assert desk.ask().held == ()
+    assert desk.ask().proposals == ()
 
 
 def test_an_older_edit_is_repeated_too() -> None:
