@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
 def fates_in(asked: Asked) -> Iterator[Fate]:
     """Yield what became of every text that was proposed: the candidates first, then in the order of the removals."""
     answer = asked.answer
-    reason = worth_showing(answer, unsure=False).reason
+    reason = worth_showing(answer, explicit=False).reason
     for number, candidate in enumerate(answer.candidates):
         if reason is None:
             fate = BESIDE if number else SHOWN
@@ -80,7 +80,7 @@ def fates_in(asked: Asked) -> Iterator[Fate]:
 def as_json(asked: Asked, fates: list[Fate]) -> dict[str, object]:
     """The object that `--json` prints. `reason` is null if a candidate appears."""
     answer = asked.answer
-    reason = worth_showing(answer, unsure=False).reason
+    reason = worth_showing(answer, explicit=False).reason
     return {
         "reason": None if reason is None else reason.value,
         "show_from": answer.show_from,

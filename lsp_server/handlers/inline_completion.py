@@ -28,7 +28,7 @@ async def inline_completion(
     late = session.late_answers.at(insertion, invoked=invoked)
     explicit, on_late = late.explicit, late.on_late
     reply = await session.completions.answer(
-        CompletionRequest(insertion, arrived, explicit, explicit=explicit, told=late.again, on_late=on_late)
+        CompletionRequest(insertion, arrived, explicit, explicit=explicit, late=late.again, on_late=on_late)
     )
     if reply.answer.reason in OVERTAKEN:  # the client keeps what it shows
         return None

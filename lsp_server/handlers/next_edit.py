@@ -152,7 +152,7 @@ def _by_model(session: Session, snapshot: Snapshot, errors: Sequence[ReportedErr
     async def complete(snapshot: Snapshot, cursor: int) -> Answer:
         request = session.requests.completion(snapshot, place_at(snapshot.lines, cursor))
         due = now() + workspace.settings.budget_ms / 1000
-        return await answer_by(session.engine, snapshot.uri, request, due, unsure=False)
+        return await answer_by(session.engine, snapshot.uri, request, due, explicit=False)
 
     return ByModel(
         session.engine,

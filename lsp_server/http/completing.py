@@ -160,7 +160,7 @@ class Completer:
         """Ask as a document of its own: equal requests share an answer, and no client's replaces another's."""
         self._waiting[document] += 1
         try:
-            return worth_showing(await answer_by(self.engine, document, request, due, unsure=False), unsure=False)
+            return worth_showing(await answer_by(self.engine, document, request, due, explicit=False), explicit=False)
         finally:
             self._waiting[document] -= 1
             if not self._waiting[document]:

@@ -19,7 +19,7 @@ async def answer_by(
     on_preview: OnPreview | None = None,
     on_late: OnLate | None = None,
     *,
-    unsure: bool,
+    explicit: bool,
 ) -> Answer:
     """Return the engine's answer in time for a reply by `due` (seconds of `deadline.now`); see `EngineClient.ask`.
 
@@ -32,7 +32,7 @@ async def answer_by(
         answer = await engine.ask(document, request, due, on_preview, on_late)
         if answer.reason in WITHOUT_ENGINE or (in_place and answer.reason is Reason.DEADLINE):
             found = await (drafts or _from_drafts(request, due))
-            if worth_showing(found, unsure=unsure).candidates:
+            if worth_showing(found, explicit=explicit).candidates:
                 return found
     finally:
         if drafts is not None:
@@ -40,11 +40,11 @@ async def answer_by(
     return answer
 
 
-def worth_showing(answer: Answer, *, unsure: bool) -> Answer:
+def worth_showing(answer: Answer, *, explicit: bool) -> Answer:
     """Return all candidates or none, so that an explicit repeat of the request starts with the same candidates."""
     if not answer.candidates:
         return answer if answer.reason is not None else replace(answer, reason=Reason.BLANK)
-    if unsure:
+    if explicit:
         return answer
     if max(candidate.confidence for candidate in answer.candidates) < answer.show_from:
         return Answer(reason=Reason.LOW_CONFIDENCE)

@@ -53,7 +53,7 @@ class CompletionRequest:
 
     `insertion` is in the current document; None if the document is not open. `arrived` is when the message arrived, in
     seconds of `deadline.now`. `invoked`: the user may have asked explicitly, so a slow request is shown in the status.
-    `explicit`: they did, so the answer has more time, and low-confidence candidates are shown. `told`: the client was
+    `explicit`: they did, so the answer has more time, and low-confidence candidates are shown. `late`: the client was
     told to ask again. `least` is the number of candidates.
     """
 
@@ -61,7 +61,7 @@ class CompletionRequest:
     arrived: float
     invoked: bool
     explicit: bool
-    told: bool = False
+    late: bool = False
     least: int = 0
     on_preview: OnPreview | None = None
     on_late: OnLate | None = None
@@ -100,7 +100,7 @@ class Completions:
         self.counters.answered(answer.reason, elapsed_ms)
         if insertion is not None and answer.candidates:
             texts = [insertion.lead + candidate.text for candidate in answer.candidates]
-            self.requests.suggestions.shown(*insertion.where, texts, unsure=asked.explicit, late=asked.told)
+            self.requests.suggestions.shown(*insertion.where, texts, unsure=asked.explicit, late=asked.late)
         return Reply(answer, elapsed_ms)
 
     async def _answer(self, asked: CompletionRequest, insertion: Insertion | None) -> Answer:
@@ -119,12 +119,12 @@ class Completions:
         request = replace(requests.completion(edited, place, asked.least), explicit=asked.explicit)
         due = asked.arrived + workspace.settings.budget_for(explicit=asked.explicit) / 1000
         listeners = (asked.on_preview, asked.on_late)
-        answer = await answer_by(requests.engine, snapshot.uri, request, due, *listeners, unsure=asked.explicit)
+        answer = await answer_by(requests.engine, snapshot.uri, request, due, *listeners, explicit=asked.explicit)
         if not workspace.documents.is_newest(snapshot):
             return Answer(reason=Reason.SUPERSEDED)
         if not asked.invoked:
             answer = unasked(requests, *insertion.where, insertion.lead, answer)
-        answer = worth_showing(answer, unsure=asked.explicit)
+        answer = worth_showing(answer, explicit=asked.explicit)
         shown_on = insertion.is_plain and answer.reason not in OVERTAKEN
         rest = requests.suggestions.rest(snapshot, place) if shown_on else ""
         return kept_first(answer, rest) if rest else answer

@@ -92,7 +92,7 @@ class LateAnswer:
         requests, snapshot = self.answers.requests, self.insertion.snapshot
         if not self.explicit:
             answer = unasked(requests, *self.insertion.where, self.insertion.lead, answer)
-        candidates = worth_showing(answer, unsure=self.explicit).candidates
+        candidates = worth_showing(answer, explicit=self.explicit).candidates
         if self.stage is Stage.WAITING or not candidates or not requests.workspace.documents.is_newest(snapshot):
             return False
         text = candidates[0].text

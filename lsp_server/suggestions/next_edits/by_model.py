@@ -85,7 +85,7 @@ class ByModel:
         """Return the completions of the line that is being written as proposals, the surest first."""
         if cursor is None or self.complete is None:
             return ()
-        answer = worth_showing(await self.complete(snapshot, cursor), unsure=False)
+        answer = worth_showing(await self.complete(snapshot, cursor), explicit=False)
         place = Span(cursor, cursor, "")
         return [
             Proposal((Edit(place, one.text),), "complete the line", one.confidence, Kind.MODEL)
