@@ -18,7 +18,7 @@ from infill_engine.budget.deadline import Deadline, now, since
 from infill_engine.budget.work import Observer
 from infill_engine.context.drafts.find_drafts import find_drafts
 from infill_engine.context.hole import hole_at
-from infill_engine.edits.by_model import edits_from, proposals_of, regions
+from infill_engine.edits.model_edits import edits_from, proposals_of, regions
 from infill_engine.edits.types import NextEditRequest, NextEdits, Region
 from infill_engine.engine.answer_cache import AnswerCache
 from infill_engine.engine.draft_answers import calibration_of_retrieval

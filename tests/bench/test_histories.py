@@ -16,8 +16,8 @@ from bench.edits.histories.model_fitting import fit_rows, print_thresholds
 from bench.edits.histories.repositories import SPLITS, Repository, repositories
 from bench.edits.histories.sampling import sample, sample_elsewhere
 from bench.edits.histories.systems import edited_texts, propose, question
-from infill_engine.edits.by_model import regions
 from infill_engine.edits.changes import make
+from infill_engine.edits.model_edits import regions
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
 
 MIT = "MIT License\n\nPermission is hereby granted, free of charge, to any person obtaining a copy\n"

@@ -3,7 +3,7 @@
 import pytest
 
 from infill_engine.context.window import WIDER_CONTEXT_CHARS
-from infill_engine.edits.by_model import (
+from infill_engine.edits.model_edits import (
     AROUND,
     CONTEXT,
     MOST_HISTORY,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from infill_engine.edits.by_model import past_edits
 from infill_engine.edits.find import find_consequences
+from infill_engine.edits.model_edits import past_edits
 from infill_engine.edits.scopes import Names
 from infill_engine.edits.source import Source
 from infill_engine.edits.types import EditedText, Proposal, applied
