@@ -27,7 +27,7 @@ from infill_engine.errors import InfillError
 from infill_engine.sampling.canvas.denoise import Step
 from infill_engine.sampling.trunk.tree_nodes import TreeStep
 from infill_engine.types import InfillRequest
-from lsp_server.documents.snapshots import Change, Documents
+from lsp_server.documents.snapshots import Documents, TextChange
 from lsp_server.settings.schema import ServerSettings
 from lsp_server.suggestions.request_content import build_request
 
@@ -85,7 +85,7 @@ def replay_through(engine: Engine, replay: Replay, budget_ms: float, candidates:
     for key in replay.keystrokes:
         began = perf_counter()
         start = (key.row, key.column)
-        snapshot = documents.change(URI, Change(key.text, start, (key.row, key.column + key.removed))).after
+        snapshot = documents.change(URI, TextChange(key.text, start, (key.row, key.column + key.removed))).after
         changed = perf_counter()
         request = build_request(snapshot, key.cursor, settings)
         built = perf_counter()

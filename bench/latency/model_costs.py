@@ -13,7 +13,7 @@ from infill_engine.models.base import CanvasModel
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.sampling.canvas.denoise import Row
 from infill_engine.sampling.canvas.plan import canvas_of
-from lsp_server.documents.snapshots import Change, Documents
+from lsp_server.documents.snapshots import Documents, TextChange
 from lsp_server.suggestions.request_content import build_context
 
 ROWS, SLOTS = (1, 4), (8, 16, 24)
@@ -95,7 +95,7 @@ def windows_of(replay: Replay) -> list[Window]:
     found = []
     for key in replay.keystrokes:
         end = (key.row, key.column + key.removed)
-        snapshot = documents.change(URI, Change(key.text, (key.row, key.column), end)).after
+        snapshot = documents.change(URI, TextChange(key.text, (key.row, key.column), end)).after
         request = build_context(snapshot, key.cursor)
         found.append((request.prefix, request.suffix))
     return found

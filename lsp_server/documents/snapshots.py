@@ -34,7 +34,7 @@ class EditKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class TextChange:
     """Replace the text from `start` to `end` by `text`."""
 
     text: str
@@ -68,7 +68,7 @@ class Step:
     """A change, and the document before and after it."""
 
     before: Snapshot
-    change: Change
+    change: TextChange
     after: Snapshot
 
 
@@ -135,12 +135,12 @@ class Documents:
                 del self._open[uri]
         return uri not in self._open
 
-    def change(self, uri: str, change: Change, client_version: int = 0, arrived: float = 0.0) -> DocumentChange:
+    def change(self, uri: str, change: TextChange, client_version: int = 0, arrived: float = 0.0) -> DocumentChange:
         """Apply the only change of a notification to an open document."""
         self.apply(uri, change)
         return self.settle(uri, client_version, arrived)
 
-    def apply(self, uri: str, change: Change) -> Snapshot:
+    def apply(self, uri: str, change: TextChange) -> Snapshot:
         """Apply one of the changes of a notification to an open document. Call `settle` after the last one."""
         held = self._open[uri]
         before = held.snapshot
@@ -167,7 +167,7 @@ class Documents:
         return DocumentChange(steps, held.snapshot, arrived)
 
 
-def change_to(old: Snapshot, text: str) -> Change:
+def change_to(old: Snapshot, text: str) -> TextChange:
     """Return the change that leads to a text: of what differs, which keeps the tree and the cursor."""
     lines = split_lines(replace_surrogates(text))
     shortest = min(len(old.lines), len(lines)) - 1
@@ -176,13 +176,13 @@ def change_to(old: Snapshot, text: str) -> Change:
     end = (len(old.lines) - bottom, 0) if bottom else _place_at(old.lines, top, old.size)
     removed, inserted = text_between(old.lines, (top, 0), end), "".join(lines[top : len(lines) - bottom])
     if "\r" in removed or "\r" in inserted or len(removed) + len(inserted) > COMPARED_CHARS:
-        return Change(inserted, (top, 0), end)
+        return TextChange(inserted, (top, 0), end)
     left, right = common_ends(removed, inserted)
     end = _place_at(old.lines, top, len(removed) - right)
-    return Change(inserted[left : len(inserted) - right], _place_at(old.lines, top, left), end)
+    return TextChange(inserted[left : len(inserted) - right], _place_at(old.lines, top, left), end)
 
 
-def edited_lines(snapshot: Snapshot, change: Change) -> Snapshot:
+def edited_lines(snapshot: Snapshot, change: TextChange) -> Snapshot:
     """Return the document as it would be after a hypothetical change, with `cursor` right after the inserted text."""
     after = _apply(snapshot, change, snapshot.version).snapshot
     return replace(after, syntax=SyntaxTree.none())
@@ -219,7 +219,7 @@ class _Applied:
     net: tuple[str, str]
 
 
-def _apply(old: Snapshot, change: Change, version: int) -> _Applied:
+def _apply(old: Snapshot, change: TextChange, version: int) -> _Applied:
     lines = old.lines
     text = replace_surrogates(change.text)
     start, end = sorted((change.start, change.end))

@@ -12,7 +12,7 @@ from lsprotocol import types
 
 from infill_engine.models.runtime.allocator import release_freed
 from infill_engine.text.languages import recognise
-from lsp_server.documents.snapshots import Change, Snapshot, change_to
+from lsp_server.documents.snapshots import Snapshot, TextChange, change_to
 from lsp_server.protocol.positions import to_place
 from lsp_server.session import Session
 
@@ -71,8 +71,8 @@ def closed(session: Session, uri: str) -> None:
         session.late_answers.forget()
 
 
-def _change(before: Snapshot, event: types.TextDocumentContentChangeEvent, encoding: str) -> Change:
+def _change(before: Snapshot, event: types.TextDocumentContentChangeEvent, encoding: str) -> TextChange:
     if not isinstance(event, types.TextDocumentContentChangePartial):
         return change_to(before, event.text)
     start, end = (to_place(before.lines, position, encoding) for position in (event.range.start, event.range.end))
-    return Change(event.text, start, end)
+    return TextChange(event.text, start, end)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from infill_engine.budget.deadline import now
 from infill_engine.process import without_text
 from infill_engine.types import OVERTAKEN, Answer, Candidate, Reason, Source
-from lsp_server.documents.snapshots import Change, Snapshot, edited_lines
+from lsp_server.documents.snapshots import Snapshot, TextChange, edited_lines
 from lsp_server.engine_client.pending import OnLate, OnPreview
 from lsp_server.protocol.positions import Place
 from lsp_server.status import StatusReporter
@@ -43,7 +43,7 @@ class Insertion:
         """Return the text with `lead` in place of what is replaced, and the place after it."""
         if self.is_plain:
             return self.snapshot, self.start
-        edited = edited_lines(self.snapshot, Change(self.lead, self.start, self.end))
+        edited = edited_lines(self.snapshot, TextChange(self.lead, self.start, self.end))
         return edited, edited.cursor
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lsprotocol import types
 
 from infill_engine.text.syntax import parser_for
-from lsp_server.documents.snapshots import Change, Documents, EditKind, Snapshot, change_to, split_lines
+from lsp_server.documents.snapshots import Documents, EditKind, Snapshot, TextChange, change_to, split_lines
 from lsp_server.protocol.positions import Place, to_place, to_position
 
 URI = "file:///project/example.py"
@@ -74,7 +74,7 @@ def test_edits_give_the_reference_text(text: str, todo: list, encoding: str) -> 
         lines = documents.get(URI).lines
         a, b = sorted((reference_offset(text, first, encoding), reference_offset(text, second, encoding)))
         text = text[:a] + inserted + text[b:]
-        change = Change(inserted, to_place(lines, first, encoding), to_place(lines, second, encoding))
+        change = TextChange(inserted, to_place(lines, first, encoding), to_place(lines, second, encoding))
         snapshot = documents.change(URI, change).after
         assert text_of(snapshot) == text
         assert snapshot.lines == reference_split(text)
@@ -158,30 +158,30 @@ def test_kind_of_edit(text: str, steps: list[tuple[str, EditKind]]) -> None:
 
 RETYPED = change_to(opened("def f():\n    retur\n").get(URI), "def f():\n    return\n")
 CURSORS = [
-    ("one typed character", "ab\ncd\n", Change("x", (1, 1), (1, 1)), (1, 2)),
-    ("a line break", "def f():\n", Change("\n    ", (0, 8), (0, 8)), (1, 4)),
-    ("a bracket the editor closed", "print\n", Change("()", (0, 5), (0, 5)), (0, 6)),
-    ("a deletion", "abc\n", Change("", (0, 1), (0, 2)), (0, 1)),
+    ("one typed character", "ab\ncd\n", TextChange("x", (1, 1), (1, 1)), (1, 2)),
+    ("a line break", "def f():\n", TextChange("\n    ", (0, 8), (0, 8)), (1, 4)),
+    ("a bracket the editor closed", "print\n", TextChange("()", (0, 5), (0, 5)), (0, 6)),
+    ("a deletion", "abc\n", TextChange("", (0, 1), (0, 2)), (0, 1)),
     (
         "the whole text",
         "def f():\n    retur\n",
         change_to(opened("def f():\n    retur\n").get(URI), "def f():\n    return\n"),
         (1, 10),
     ),
-    ("past the end", "ab", Change("c", (0, 2), (0, 2)), (0, 3)),
-    ("after an emoji", "'😀'\n", Change("😀x", (0, 2), (0, 2)), (0, 4)),
+    ("past the end", "ab", TextChange("c", (0, 2), (0, 2)), (0, 3)),
+    ("after an emoji", "'😀'\n", TextChange("😀x", (0, 2), (0, 2)), (0, 4)),
 ]
 
 
 @pytest.mark.parametrize(("text", "change", "place"), [case[1:] for case in CURSORS], ids=[case[0] for case in CURSORS])
-def test_cursor_after_a_change(text: str, change: Change, place: tuple[int, int]) -> None:
+def test_cursor_after_a_change(text: str, change: TextChange, place: tuple[int, int]) -> None:
     assert opened(text).change(URI, change).after.cursor == place
 
 
 def test_changes_of_one_notification_refer_to_each_other() -> None:
     documents = opened("a\n")
     for column, text in enumerate("bc", 1):
-        documents.apply(URI, Change(text, (0, column), (0, column)))
+        documents.apply(URI, TextChange(text, (0, column), (0, column)))
     snapshot = documents.settle(URI).after
     assert text_of(snapshot) == "abc\n"
     assert snapshot.last_edit is EditKind.INSERTION
@@ -189,15 +189,15 @@ def test_changes_of_one_notification_refer_to_each_other() -> None:
 
 def test_a_line_break_whose_indentation_is_removed_is_no_deletion() -> None:
     documents = opened("    return 1\n")
-    documents.apply(URI, Change("\n    ", (0, 12), (0, 12)))
-    documents.apply(URI, Change("", (1, 0), (1, 4)))
+    documents.apply(URI, TextChange("\n    ", (0, 12), (0, 12)))
+    documents.apply(URI, TextChange("", (1, 0), (1, 4)))
     assert documents.settle(URI).after.last_edit is EditKind.INSERTION
 
 
 def test_a_snapshot_never_changes() -> None:
     documents = opened("a\n")
     before = documents.get(URI)
-    after = documents.change(URI, Change("b", (0, 1), (0, 1))).after
+    after = documents.change(URI, TextChange("b", (0, 1), (0, 1))).after
     assert (text_of(before), text_of(after)) == ("a\n", "ab\n")
     assert after.version > before.version
 
@@ -230,7 +230,7 @@ def test_a_long_file_has_a_tree_of_what_is_around_the_cursor() -> None:
     documents = opened(numbered_functions(7000))
     for number in range(60):
         at = (10_000, 4 + number)
-        snapshot = documents.change(URI, Change("x", at, at)).after
+        snapshot = documents.change(URI, TextChange("x", at, at)).after
     excerpt, first = excerpt_around(snapshot, snapshot.cursor)
     assert "    xxxx" in excerpt
     assert 9_000 < first < 10_000
@@ -248,7 +248,7 @@ def test_an_excerpt_follows_edits_before_in_and_behind_it(data: st.DataObject) -
         row = data.draw(st.integers(600, 1500))
         start = (row, min(data.draw(st.integers(0, 5)), len(lines[row]) - 1))
         end = (row + data.draw(st.integers(0, 400)), 0)
-        snapshot = documents.change(URI, Change(data.draw(text), start, max(start, end))).after
+        snapshot = documents.change(URI, TextChange(data.draw(text), start, max(start, end))).after
         if data.draw(st.booleans()):
             excerpt_around(snapshot, (data.draw(st.integers(0, len(snapshot.lines) - 1)), 0))
 

@@ -12,7 +12,7 @@ from editor import CURSOR, editor
 from infill_engine.budget.deadline import now
 from infill_engine.serving.protocol import Infill, Prefetch, State, Status
 from infill_engine.settings import WindowSettings
-from lsp_server.documents.snapshots import Change
+from lsp_server.documents.snapshots import TextChange
 from lsp_server.engine_client.supervisor import EngineProcess
 from lsp_server.server import create_server
 from lsp_server.settings.schema import ServerSettings
@@ -134,7 +134,7 @@ async def test_nothing_is_read_ahead_on_battery(
     bench.rest(0, 0)
     assert len(bench.warmed) == read
     bench.sent.clear()
-    change = bench.session.workspace.documents.change(URI, Change("d", (0, 0), (0, 0)), arrived=now())
+    change = bench.session.workspace.documents.change(URI, TextChange("d", (0, 0), (0, 0)), arrived=now())
     bench.session.prefetch.changed(change)
     await asyncio.sleep(5 * BURST_SECONDS)
     assert len([item for item in bench.sent if isinstance(item, Infill)]) == read

@@ -7,7 +7,7 @@ from lsprotocol import types
 
 from infill_engine.budget.deadline import now
 from infill_engine.types import Answer, Candidate, InfillRequest, Reason, Source
-from lsp_server.documents.snapshots import Change
+from lsp_server.documents.snapshots import TextChange
 from lsp_server.handlers.inline_completion import inline_completion
 from lsp_server.server import create_server
 from lsp_server.session import Session
@@ -70,7 +70,7 @@ async def test_replies(answer: object, kind: types.InlineCompletionTriggerKind, 
 
 
 MEANWHILE = {
-    "typed": lambda session: session.workspace.documents.change(URI, Change("y", (0, 4), (0, 4))),
+    "typed": lambda session: session.workspace.documents.change(URI, TextChange("y", (0, 4), (0, 4))),
     "closed": lambda session: session.workspace.documents.close(URI),
     "opened anew": lambda session: session.workspace.documents.open(URI, "python", "x = \n"),
 }
@@ -88,7 +88,7 @@ async def test_a_request_is_built_again_only_if_something_has_changed() -> None:
     assert session.requests.completion(snapshot, (0, 4)) is speculated
     assert session.requests.completion(snapshot, (0, 3)).prefix == "x ="
     assert session.requests.completion(snapshot, (0, 4), least=9).candidates == 9
-    changed = session.workspace.documents.change(URI, Change("y", (0, 0), (0, 1)), 2).after
+    changed = session.workspace.documents.change(URI, TextChange("y", (0, 0), (0, 1)), 2).after
     assert session.requests.completion(changed, (0, 4)).prefix == "y = "
     session.workspace.documents.open("file:///w/b.py", "python", "y = helper(1)\n")
     assert [draft.text for draft in session.requests.completion(changed, (0, 4)).drafts] == ["helper(1)"]

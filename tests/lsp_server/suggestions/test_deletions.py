@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from infill_engine.types import Answer, Candidate, Reason
-from lsp_server.documents.snapshots import Change
+from lsp_server.documents.snapshots import TextChange
 from lsp_server.protocol.positions import Place
 from lsp_server.suggestions.outcomes import SuggestionTracker
 from lsp_server.suggestions.unasked import unasked
@@ -51,7 +51,7 @@ class Document:
         self.documents.open(URI, "python", text)
 
     def edit(self, start: int, end: int, new: str) -> None:
-        change = Change(new, place_of(self.text[:start]), place_of(self.text[:end]))
+        change = TextChange(new, place_of(self.text[:start]), place_of(self.text[:end]))
         self.suggestions.changed(self.documents.change(URI, change))
         self.text = self.text[:start] + new + self.text[end:]
 

@@ -8,7 +8,7 @@ from capabilities import NEOVIM, VSCODE
 from editor import Editor, editor
 from lsprotocol import types
 
-from lsp_server.documents.snapshots import Change, Documents, Snapshot, change_to
+from lsp_server.documents.snapshots import Documents, Snapshot, TextChange, change_to
 from lsp_server.protocol.messages import AnswerPart, read_argument
 from lsp_server.suggestions.dismissals import Dismissals
 from lsp_server.suggestions.outcomes import SuggestionTracker
@@ -46,7 +46,7 @@ class Following:
 
     def insert(self, text: str, replacing: int = 0) -> None:
         (row, column), self.version = self.place(), self.version + 1
-        change = Change(text, (row, column), (row, column + replacing))
+        change = TextChange(text, (row, column), (row, column + replacing))
         self.left, self.right = self.left + text, self.right[replacing:]
         self.suggestions.changed(self.documents.change(URI, change, self.version))
 
@@ -54,7 +54,7 @@ class Following:
         row, column = self.place()
         self.version += 1
         self.left = self.left[:-characters]
-        change = Change("", (row, column - characters), (row, column))
+        change = TextChange("", (row, column - characters), (row, column))
         self.suggestions.changed(self.documents.change(URI, change, self.version))
 
     def told(self) -> dict[str, int]:
@@ -122,7 +122,7 @@ def test_a_document_that_is_replaced_as_a_whole() -> None:
 
 def test_an_edit_elsewhere_says_nothing() -> None:
     following = Following("a = 1\nx = │\n")
-    following.suggestions.changed(following.documents.change(URI, Change("2", (0, 4), (0, 5)), 2))
+    following.suggestions.changed(following.documents.change(URI, TextChange("2", (0, 4), (0, 5)), 2))
     assert following.told() == {}
     following.insert("alpha(1)")
     assert following.told() == {"accepted": 1, SAVED: 8}

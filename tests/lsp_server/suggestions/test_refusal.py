@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from infill_engine.types import Reason
-from lsp_server.documents.snapshots import Change
+from lsp_server.documents.snapshots import TextChange
 from lsp_server.settings.schema import ServerSettings
 from lsp_server.suggestions import workspace as workspace_module
 from lsp_server.suggestions.workspace import LARGEST_SIZE, Workspace
@@ -39,7 +39,7 @@ def test_it_is_decided_once_for_a_version_and_again_for_other_settings(monkeypat
     snapshot = workspace.documents.open(URI, "python", "x\n")
     assert [workspace.refusal(snapshot) for _ in range(4)] == [None] * 4
     assert len(looked_at) == 1
-    snapshot = workspace.documents.change(URI, Change("y", (0, 0), (0, 0))).after
+    snapshot = workspace.documents.change(URI, TextChange("y", (0, 0), (0, 0))).after
     assert [workspace.refusal(snapshot) for _ in range(4)] == [None] * 4
     assert len(looked_at) == 2
     workspace.settings = replace(workspace.settings, languages={"python": False})

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from lsp_server.documents.snapshots import Change, Documents, Snapshot
+from lsp_server.documents.snapshots import Documents, Snapshot, TextChange
 from lsp_server.suggestions.next_edits.bursts import place_at
 from lsp_server.suggestions.next_edits.log import EditLog
 from lsp_server.suggestions.next_edits.search import Found, NextEditSearch
@@ -60,7 +60,7 @@ class Desk:
         for start, end, new in changes:
             before = self.documents.get(uri)
             assert before is not None
-            change = Change(new, place_at(before.lines, start), place_at(before.lines, end))
+            change = TextChange(new, place_at(before.lines, start), place_at(before.lines, end))
             self.documents.apply(uri, change)
         self.log.changed(self.documents.settle(uri, arrived=self.seconds))
 
