@@ -3,8 +3,11 @@
 import contextlib
 import os
 import sys
+from collections.abc import Callable
 from traceback import format_tb
 from typing import NoReturn
+
+Report = Callable[[str, float], None]  # is told the current task, and the share of it that is done
 
 
 def say(text: str) -> None:

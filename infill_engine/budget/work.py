@@ -11,7 +11,7 @@ A piece is usually one forward pass. A pass cannot be interrupted, so it must no
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from infill_engine.budget.deadline import CostModel, Deadline, FinishMargin
 
@@ -80,21 +80,6 @@ def _at_once() -> None:
     pass
 
 
-class Cost(Protocol):
-    """Predicts what a piece of work costs from what earlier ones took, as `CostModel` does."""
-
-    @property
-    def measured(self) -> bool: ...
-
-    def predict_ms(self, slots: int, /) -> float: ...
-
-    def best_ms(self, slots: int, /) -> float: ...
-
-    def observe(self, slots: int, took_ms: float, /) -> None: ...
-
-    def decay(self) -> None: ...
-
-
 @dataclass(slots=True)
 class Costs:
     """The measured cost of each phase.
@@ -102,7 +87,7 @@ class Costs:
     `first_share` is how much of the time of a phase's first piece counts. The rest is one-time setup.
     """
 
-    phases: dict[Phase, Cost] = field(default_factory=lambda: {phase: CostModel() for phase in Phase})
+    phases: dict[Phase, CostModel] = field(default_factory=lambda: {phase: CostModel() for phase in Phase})
     first_share: float = FIRST_SHARE
 
     def predict_ms(self, phase: Phase, size: int) -> float:

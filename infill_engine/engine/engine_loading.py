@@ -1,7 +1,5 @@
 """Loads a model by name with its calibration, and warms it up."""
 
-from collections.abc import Callable
-
 from infill_engine.engine.draft_answers import calibration_of_retrieval
 from infill_engine.engine.engine import Engine
 from infill_engine.errors import ModelError, ModelNotFoundError
@@ -11,19 +9,18 @@ from infill_engine.models.registry import DEFAULT, RETRIEVAL, TRUNK, folder_of, 
 from infill_engine.models.trunk.files.folder import TRUNK_FOLDER
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.sources import source_of
+from infill_engine.process import Report
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.sampling.proposer import Proposer, Retrieval
 from infill_engine.sampling.trunk.tree_sampler import TreeSampler
 from infill_engine.settings import EngineSettings
-
-Progress = Callable[[str, float], None]  # the current task, and the share of it that is done
 
 
 def load_engine(
     name: str = DEFAULT,
     *,
     device: str = "auto",
-    progress: Progress | None = None,
+    progress: Report | None = None,
     settings: EngineSettings | None = None,
 ) -> Engine:
     """Load a model by name or folder and warm it up, so that the first keystroke is not delayed.
@@ -48,7 +45,7 @@ def proposer_of(model: TrunkModel | CanvasModel, settings: EngineSettings) -> Pr
     return CanvasSampler(model, settings.sampler)
 
 
-def _load_named(name: str, device: str, settings: EngineSettings, report: Progress) -> Engine:
+def _load_named(name: str, device: str, settings: EngineSettings, report: Report) -> Engine:
     model = load_model(name, device, settings.model, report)
     engine = Engine(proposer_of(model, settings), name, calibration_of(name), settings)
     if isinstance(model, TrunkModel):
@@ -58,7 +55,7 @@ def _load_named(name: str, device: str, settings: EngineSettings, report: Progre
     return engine
 
 
-def _load_default(_name: str, device: str, settings: EngineSettings, report: Progress) -> Engine:
+def _load_default(_name: str, device: str, settings: EngineSettings, report: Report) -> Engine:
     """Load the default model. If it is missing, damaged or too large for this machine, retrieved texts serve."""
     try:
         engine = _load_named(TRUNK, device, settings, report)

@@ -17,6 +17,7 @@ from infill_engine.models.runtime.devices import device_for
 from infill_engine.models.runtime.precision import dtype_of
 from infill_engine.models.scripted import ScriptedModel
 from infill_engine.models.stock.loader import Opened
+from infill_engine.process import Report
 from infill_engine.settings import AUTO, ModelSettings
 
 Load = Callable[[Opened], CanvasModel]
@@ -38,7 +39,7 @@ FAMILIES: dict[str, Load] = {
 
 
 def load_canvas_model(
-    name: str, device: str = AUTO, settings: ModelSettings | None = None, report: hub.Report = hub.quietly
+    name: str, device: str = AUTO, settings: ModelSettings | None = None, report: Report = hub.quietly
 ) -> CanvasModel:
     """Load `scripted`, `scripted:FILE.json`, a folder with config.json and model.safetensors, or a
     published model by its name `OWNER/NAME`, which is downloaded if it is not on this machine yet.

@@ -10,11 +10,12 @@ from infill_engine.models.runtime.extras import has_torch, require_torch
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.sources import QWEN2, source_of
 from infill_engine.models.trunk.trunk_loading import load_trunk
+from infill_engine.process import Report
 from infill_engine.settings import AUTO, ModelSettings
 
 
 def load_model(
-    name: str, device: str = AUTO, settings: ModelSettings | None = None, report: hub.Report = hub.quietly
+    name: str, device: str = AUTO, settings: ModelSettings | None = None, report: Report = hub.quietly
 ) -> TrunkModel | CanvasModel:
     """Load a model of the trunk's architecture, or any other with `load_canvas_model`.
 
@@ -30,7 +31,7 @@ def load_model(
     return load_canvas_model(name, device, settings, report)
 
 
-def _fetched(name: str, report: hub.Report) -> Path:
+def _fetched(name: str, report: Report) -> Path:
     """Return the folder of a published model. One that needs torch is not downloaded if torch is not installed."""
     if not has_torch() and hub.cached(name) is None and hub.peek(name)[0]["model_type"] != QWEN2:
         require_torch(name)

@@ -2,13 +2,13 @@
 
 serve_http  serving over HTTP; serving an editor needs no module here
 complete    candidates for one place in a file
-why         what would appear there unasked, and which step removed each other text
+why         what would appear there unasked, and why other texts were dropped
 bench       measures this machine; chooses model, keystroke budget and number of candidates
 doctor      what works on this machine, and how to fix what does not
-demo        a hole filled step by step
+demo        a completion, computed step by step
 engine      the engine that all editor windows share: its state; restart and stop
-models      lists model families, inspects a model, measures its cost
-stats       what was offered and accepted, how fast, and why no candidates were shown
+models      lists model families; inspects, gets and forgets models
+stats       what was shown and accepted, how fast, and why nothing was shown
 
 A command's module is imported only when the command runs. Exit status: 0 for an answer (including "no candidates" with
 a reason), 1 if something is wrong with this machine, 2 if something is wrong with the request.

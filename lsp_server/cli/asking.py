@@ -68,7 +68,7 @@ def ask_at_place(
 def _load_engine(options: argparse.Namespace) -> "Engine":
     """Load the engine that a server would run. Warn on stderr if text will be sent to another server.
 
-    Raises whatever `Engine.load` raises.
+    Raises what `load_local` and `load_remote` raise.
     """
     model = resolved(options.model, Path.cwd())
     settings = EngineSettings(model=ModelSettings(dtype=options.precision))

@@ -8,14 +8,13 @@ import ssl
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
 from infill_engine.errors import ModelError
+from infill_engine.process import Report
 
-Report = Callable[[str, float], None]  # the current task, and the share of it that is done
 ENDPOINT, OFFLINE = "HF_ENDPOINT", "HF_HUB_OFFLINE"  # environment variables of the hub's own library
 USUAL_ENDPOINT = "https://huggingface.co"
 PARTIAL = ".part"

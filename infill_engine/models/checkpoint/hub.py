@@ -9,15 +9,13 @@ download, the files that came whole stay; huggingface_hub 2.4 begins the one tha
 import errno
 import os
 import re
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from infill_engine.errors import ModelDamagedError, ModelError, ModelNotFoundError
 from infill_engine.models.checkpoint.folder import tokenizer_files
-
-Report = Callable[[str, float], None]  # the current task, and the share of it that is done
+from infill_engine.process import Report
 
 
 def quietly(_doing: str, _share: float) -> None:

@@ -36,13 +36,13 @@ from infill_engine.models.trunk.files.shards import Layout, map_shard, write_par
 from infill_engine.models.trunk.files.weights import Packed
 from infill_engine.models.trunk.merged import MergedWeights
 from infill_engine.models.trunk.sources import ModelSource
+from infill_engine.process import Report
 
 VERSION = 1  # of the contents
 SUFFIX = ".safetensors"
 GRAPH = ".graph"  # the suffix of a folder with a graph
 ABANDONED_SECONDS = 3600  # after which an unfinished file is deleted
 MATRICES = ("qkv", "out", "gate_up", "down")
-Report = Callable[[str, float], None]  # the current task, and the share of it that is done
 Arrays = dict[str, NDArray[Any]]
 
 

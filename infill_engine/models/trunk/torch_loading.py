@@ -1,6 +1,5 @@
 """Loads the trunk, or another model of its architecture, for torch."""
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -17,9 +16,8 @@ from infill_engine.models.trunk.edit_adapter import EditAdapter
 from infill_engine.models.trunk.merged import Floats, MergedWeights
 from infill_engine.models.trunk.network import Layer, Network
 from infill_engine.models.trunk.sources import Parts
+from infill_engine.process import Report
 from infill_engine.settings import ModelSettings
-
-Report = Callable[[str, float], None]  # the current task, and the share of it that is done
 
 
 @torch.inference_mode()

@@ -19,12 +19,12 @@ from infill_engine.models.trunk.model import CACHES, TrunkModel
 from infill_engine.models.trunk.prepared import Prepared, delete, load_prepared
 from infill_engine.models.trunk.slots import SLOTS
 from infill_engine.models.trunk.sources import ModelSource, Parts
+from infill_engine.process import Report
 from infill_engine.settings import AUTO, ModelSettings
 
 if TYPE_CHECKING:
     from infill_engine.models.trunk.products import Products
 
-Report = Callable[[str, float], None]  # the current task, and the share of it that is done
 INT8 = "int8"
 WORSE_EDITS = "The model proposes worse next edits"
 UNKNOWN_PROCESSOR = "OpenVINO does not know this processor"

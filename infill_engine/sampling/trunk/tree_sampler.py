@@ -6,7 +6,7 @@ read the prompt ──▶ insert the retrieved texts ──▶ pass over the lik
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from infill_engine.budget.deadline import CostModel, now, since, timed
+from infill_engine.budget.deadline import now, since, timed
 from infill_engine.budget.work import AskLimit, Costs, Job, OutOfTime, Phase, Work, leaving
 from infill_engine.context.ngrams import Ngrams
 from infill_engine.context.retrieval import Retriever
@@ -46,7 +46,7 @@ class TreeSampler(Proposer):
     def __init__(self, model: TrunkModel) -> None:
         self.model = model
         # Rows of a prompt cost a little less than rows of texts, because only the last one gets a prediction.
-        self.costs = Costs({phase: CostModel() for phase in (Phase.READ, Phase.PASS, Phase.COUNT)})
+        self.costs = Costs()
         self.part_ms, self.large_part_ms = PART_MS, LARGE_PART_MS
         self._lines = CachedLines(model.vocabulary)
         self._retriever = Retriever()

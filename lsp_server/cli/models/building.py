@@ -11,9 +11,10 @@ import time
 from pathlib import Path
 
 from infill_engine.errors import InfillError, InputError, ModelDamagedError, ModelError
-from infill_engine.models.checkpoint.download import Report, address_of, fetch_file
+from infill_engine.models.checkpoint.download import address_of, fetch_file
 from infill_engine.models.checkpoint.user_data import trunk_folder
 from infill_engine.models.trunk.files import folder, published_file
+from infill_engine.process import Report
 from infill_engine.serving.runtime_files import locked
 
 LINE_SECONDS = 0.1  # between two lines of progress

@@ -43,11 +43,11 @@ from infill_engine.models.trunk.files.gguf_file import (
     MATRICES,
     NORMS,
     GgufFile,
-    Report,
     require_source,
 )
 from infill_engine.models.trunk.files.published_file import PUBLISHED, PublishedFile
 from infill_engine.models.trunk.files.shards import recipe_of, shard_name, split, write_shard, write_text
+from infill_engine.process import Report
 
 VERSION = 1  # of the shards' contents; a shard of another version is not kept
 SHARDS = 4

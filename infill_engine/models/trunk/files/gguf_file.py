@@ -4,7 +4,7 @@ Raises ModelError with a message that names the file, the problem and the remedy
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,7 @@ from infill_engine.models.trunk.files.formats import Floats
 from infill_engine.models.trunk.files.gguf_header import ARCHITECTURE, REMEDY, TOKENS, GgufHeader, read_gguf_header
 from infill_engine.models.trunk.files.named_weights import EMBEDDING, EVERY, HEAD, NamedWeights
 from infill_engine.models.trunk.files.published_file import PublishedFile
-
-Report = Callable[[str, float], None]  # the current task, and the share of it that is done
+from infill_engine.process import Report
 
 MATRICES = {
     "q": "attn_q",
