@@ -15,6 +15,8 @@ import type { Server } from './server';
 import type { Statistics } from './statistics';
 import { toggle, toggleLanguage, toggleNextEditModel, toggleNextEdits } from './toggle';
 
+const PATIENCE_MS = 2000; // for a server that is to be restarted
+
 export interface Parts {
     server: Server;
     nextEdits: NextEdits;
@@ -79,9 +81,11 @@ async function dismiss(server: Server): Promise<void> {
     }
 }
 
-/** Restart the engine, which all windows share; a server that does not run is started instead. */
+/** Restart the engine, which all windows share, and the server. One that hangs is not waited for. */
 async function restart(server: Server): Promise<void> {
-    await (server.client ? execute(server, RESTART_ENGINE) : server.restart());
+    const patience = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS));
+    await Promise.race([execute(server, RESTART_ENGINE), patience]);
+    await server.restart();
 }
 
 /** Run a command of the server. An older server answers with an error, which means nothing to the user. */

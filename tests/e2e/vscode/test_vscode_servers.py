@@ -177,7 +177,7 @@ def test_a_server_that_crashes_again_and_again(bare: Workbench, scratch: Path) -
     crashing = program(scratch / "falling", says="falling", dies_after=0.3)
     bare.configure(serverPath=crashing)
     told = bare.wait_for_message("the server stopped 4 times in three minutes; it ended with code 70")
-    assert "Doctor says what to mend" in told
+    assert "run Infill: Doctor" in told
     bare.wait_for_status("Infill: failed")
     assert len(bare.messages()) == 2  # this and the one that it is being started again
     assert starts(crashing) == 4

@@ -319,8 +319,10 @@ class Workbench(Screen):
         return [process for process, words in self.processes() if words[1:3] == ["-m", "lsp_server"]]
 
     def engine_processes(self) -> list[psutil.Process]:
-        """The engines."""
-        return [process for process, words in self.processes() if words[1:3] == ["-m", "infill_engine.serving"]]
+        """The engines with a model of these tests. The server that started one may have ended."""
+        found = ((process, _words(process)) for process in psutil.process_iter())
+        models = str(self.folder.parent)
+        return [one for one, words in found if "infill_engine.serving" in words and models in " ".join(words)]
 
 
 def processes_below(pid: int) -> list[psutil.Process]:
