@@ -9,6 +9,8 @@ from infill_engine.edits.calls import Call
 from infill_engine.edits.parameters import Argument, Parameter, Passing
 from infill_engine.edits.source import Source
 
+_WRITES = re.compile(r"assignment|update_expression|named_expression")  # in the type of a node
+
 Replacement = tuple[int, int, str]  # start, end and new text, in characters of the text before
 
 
@@ -80,3 +82,14 @@ def passed_to(parameters: Sequence[Parameter], site: CallSite) -> list[str] | No
         else:
             return None
     return passed
+
+
+def writes(source: Source, argument: Argument) -> bool:
+    """Return whether an argument sets a variable, which a call without it would not do."""
+    waiting = [source.node_at(argument.start, argument.end)]
+    while waiting:
+        node = waiting.pop()
+        if _WRITES.search(node.type):
+            return True
+        waiting += [child for child in node.named_children if child.type not in source.syntax.functions]
+    return False

@@ -1,5 +1,6 @@
 """Find the calls of a function, as far as names and scopes tell."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -82,10 +83,24 @@ def _has_no_other_constructor(source: Source, holder: Node) -> bool:
 
 
 def _is_one(source: Source, group: Sequence[Occurrence], defined: Occurrence) -> bool:
-    """Return whether the whole group certainly means the function that is defined at a place, and not a copy of it."""
-    if any(one.unsure for one in group) or is_overloaded(group, source.syntax):
+    """Return whether the whole group certainly means the function that is defined at a place, and not a copy of it or
+    a method that it overrides."""
+    if any(one.unsure for one in group) or is_overloaded(group, source.syntax) or _overrides(source, defined, group):
         return False
     return meant_by(source, group, [defined], [one for one in group if defines(one, source.syntax)]) is not None
+
+
+def _overrides(source: Source, defined: Occurrence, group: Sequence[Occurrence]) -> bool:
+    """Return whether the base of the class around a definition defines the same method."""
+    holder = enclosing(defined.node, source.syntax.classes)
+    if holder is None or holder.parent is None:
+        return False
+    named = holder if holder.child_by_field_name("name") is not None else holder.parent
+    body = holder.child_by_field_name("body") or holder
+    head = source.text[source.span_of(named)[0] : source.span_of(body)[0]]
+    others = (enclosing(one.node, source.syntax.classes) for one in group if defines(one, source.syntax))
+    names = {class_name(source, other) for other in others if other is not None and other != holder}
+    return any(name and re.search(rf"\b{re.escape(name)}\b", head) for name in names)
 
 
 def _is_called_otherwise(one: Occurrence, name: Node, syntax: Syntax) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from infill_engine.edits.arguments import CallSite, Replacement, cut, insert, passed_to
+from infill_engine.edits.arguments import CallSite, Replacement, cut, insert, passed_to, writes
 from infill_engine.edits.calls import Call, calls_of
 from infill_engine.edits.changes import Shift, inserted
 from infill_engine.edits.documentation import is_typed_above
@@ -112,7 +112,7 @@ def propose_calls(edit: ParsedEdit) -> list[Proposal]:
     return found
 
 
-Rewrite = Callable[[Signature, CallSite], list[Replacement] | None]  # None: this call cannot be followed
+Rewrite = Callable[[Source, Signature, CallSite], list[Replacement] | None]  # None: this call cannot be followed
 
 
 def _update(
@@ -133,7 +133,7 @@ def _update(
     for call in calls:
         arguments = arguments_of(source, call.arguments)
         site = None if arguments is None else CallSite(call, arguments, *source.span_of(call.arguments))
-        replaced = None if site is None else rewrite(signature, site)
+        replaced = None if site is None else rewrite(source, signature, site)
         if replaced is None:
             if call.certain:
                 return  # one call cannot be followed: all or none
@@ -155,17 +155,19 @@ def _update(
         yield Proposal(tuple(sorted(more)), text, confidence * UNCERTAIN, Kind.SIGNATURE)
 
 
-def _without(signature: Signature, site: CallSite) -> list[Replacement] | None:
+def _without(source: Source, signature: Signature, site: CallSite) -> list[Replacement] | None:
     """Remove the arguments of removed parameters."""
     gone = {parameter.name for parameter in signature.removed}
     passed = passed_to(signature.before, site)
     if passed is None or any(parameter.passing is Passing.REST for parameter in signature.removed):
         return None
     kept = [argument for argument, name in zip(site.arguments, passed, strict=True) if name not in gone]
+    if any(writes(source, argument) for argument in site.arguments if argument not in kept):
+        return None
     return cut(site, kept)
 
 
-def _reordered(signature: Signature, site: CallSite) -> list[Replacement] | None:
+def _reordered(_source: Source, signature: Signature, site: CallSite) -> list[Replacement] | None:
     """Put the positional arguments into the new order."""
     passed = passed_to(signature.before, site)
     if passed is None:
@@ -198,7 +200,7 @@ def _additions(source: Source, signature: Signature, shift: Shift) -> Iterator[P
     known = True
     placeholder = f"${parameter.name}" if f"${parameter.name}" in parameter.text else parameter.name
 
-    def with_argument(signature: Signature, site: CallSite) -> list[Replacement] | None:
+    def with_argument(source: Source, signature: Signature, site: CallSite) -> list[Replacement] | None:
         nonlocal known
         value = in_sight.at(site.call)
         known = known and value is not None
