@@ -11,6 +11,7 @@
   (call_signature)
   (construct_signature)
   (constructor_type)
+  (conditional_type)
 ] @local.scope
 (abstract_class_declaration name: (_) @local.outer)
 (interface_declaration name: (_) @local.outer)
@@ -27,6 +28,7 @@
 (enum_declaration name: (identifier) @local.definition.class)
 (lexical_declaration (variable_declarator name: (identifier) @local.definition.variable type: (_) @local.type))
 (type_parameter name: (type_identifier) @local.definition.parameter)
+(infer_type (type_identifier) @local.definition.parameter)
 (function_signature name: (identifier) @local.definition.function)
 (required_parameter pattern: (identifier) @local.definition.parameter type: (type_annotation)? @local.type)
 (class_declaration
