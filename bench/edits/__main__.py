@@ -31,9 +31,9 @@ from bench.json_lines import Unfinished, write_lines
 from bench.sources import read_packages
 from bench.spread import spread
 from infill_engine.edits.changes import hunk_texts, word_at
-from infill_engine.edits.find import MOST_PROPOSALS, SHOW_FROM, find_consequences
+from infill_engine.edits.find import SHOW_FROM, find_consequences
 from infill_engine.edits.source import words
-from infill_engine.edits.types import Edit, EditedText, Span, applied
+from infill_engine.edits.types import MOST_PROPOSALS, Edit, EditedText, Span, applied
 from infill_engine.engine.engine_loading import load_engine
 
 SEED = 11

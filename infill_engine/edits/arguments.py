@@ -86,7 +86,7 @@ def passed_to(parameters: Sequence[Parameter], site: CallSite) -> list[str] | No
 
 def writes(source: Source, argument: Argument) -> bool:
     """Return whether an argument sets a variable, which a call without it would not do."""
-    waiting = [source.node_at(argument.start, argument.end)]
+    waiting = [argument.node]
     while waiting:
         node = waiting.pop()
         if _WRITES.search(node.type):

@@ -32,6 +32,7 @@ from infill_engine.edits.source import Source
 from infill_engine.edits.source import words as words_in
 from infill_engine.edits.templates import WORD
 from infill_engine.edits.types import (
+    MOST_PROPOSALS,
     Change,
     Consequences,
     Edit,
@@ -47,7 +48,6 @@ from infill_engine.text.languages.query_files import load_query
 from infill_engine.text.languages.registry import language
 
 SHOW_FROM = 0.5  # the minimum confidence of a proposal
-MOST_PROPOSALS = 4
 TO_FILL_IN = (Kind.SIGNATURE, Kind.FIELD)  # kinds with values that the user may have to write
 NECESSARY = (Kind.RENAME, Kind.SIGNATURE, Kind.FIELD)
 REPEATED = (Kind.SIMILAR_LINE, Kind.ALIKE)  # kinds that repeat the edit elsewhere

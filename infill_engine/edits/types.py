@@ -8,6 +8,8 @@ from enum import StrEnum
 
 from infill_engine.types import Eagerness, ProjectText, Reason, Surroundings
 
+MOST_PROPOSALS = 4  # of an answer
+
 
 class Kind(StrEnum):
     """The kinds of proposals."""

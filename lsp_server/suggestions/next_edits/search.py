@@ -8,7 +8,7 @@ from functools import partial
 from typing import TypeVar
 
 from infill_engine.budget.deadline import now
-from infill_engine.edits.types import Consequences, EditedText, NextEdits, NoEditReason, Proposal
+from infill_engine.edits.types import MOST_PROPOSALS, Consequences, EditedText, NextEdits, NoEditReason, Proposal
 from infill_engine.types import ProjectText, Reason
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.suggestions.next_edits.by_model import ByModel
@@ -16,7 +16,6 @@ from lsp_server.suggestions.next_edits.log import EditLog, EditState
 from lsp_server.suggestions.next_edits.shown import Shown, ShownProposal
 
 PAUSE_SECONDS = 0.15  # after the last edit, before proposing anything at the place the user is typing
-MOST_PROPOSALS = 4
 
 # What the user learns if nothing exact follows and the model did not answer.
 _WITHOUT_MODEL: dict[Reason | None, NoEditReason | None] = {
