@@ -222,7 +222,7 @@ TextRequest = InfillRequest | AlternativesRequest
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class ProposedText:
     """A text as it leaves the sampler: not yet cleaned, checked, compared with others or given a confidence.
 
     Log-probabilities are natural logarithms under the model: the mean and the minimum over the text's tokens, and that

@@ -32,7 +32,7 @@ from bench.sources import read_packages
 from bench.spread import spread
 from infill_engine.edits.changes import hunk_texts, word_at
 from infill_engine.edits.find import SHOW_FROM, find_consequences
-from infill_engine.edits.source import words
+from infill_engine.edits.parsed_text import words
 from infill_engine.edits.types import MOST_PROPOSALS, Edit, EditedText, Span, applied
 from infill_engine.engine.engine_loading import load_engine
 

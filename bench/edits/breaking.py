@@ -25,8 +25,9 @@ from bench.edits.languages import OF_SERVICE, code_files, is_code
 from bench.edits.well_formed import Faults, python_faults, typescript_faults
 from bench.replay.sources import SourceFile
 from infill_engine.edits.changes import hunk_texts, make, word_chars
-from infill_engine.edits.find import TO_FILL_IN, find_consequences
-from infill_engine.edits.source import Source
+from infill_engine.edits.checks.selection import TO_FILL_IN
+from infill_engine.edits.find import find_consequences
+from infill_engine.edits.parsed_text import ParsedText
 from infill_engine.edits.types import Change, EditedText, Proposal, applied
 from infill_engine.text.languages.registry import language
 
@@ -34,7 +35,7 @@ NEW = "Zq"  # the end of a name that no file has
 MOST_TRIES = 40
 
 Random = random.Random
-Maker = Callable[[Source, Random], Sequence[Change] | None]
+Maker = Callable[[ParsedText, Random], Sequence[Change] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ def try_edits(
     for kind, maker in MAKERS.items():
         for _ in range(each * MOST_TRIES):
             file = chance.choice(files)
-            source = Source.parse(file.text, name)
+            source = ParsedText.parse(file.text, name)
             changes = None if source is None else maker(source, chance)
             if counts[kind]["edits"] >= each:
                 break
@@ -149,7 +150,7 @@ def _print(one: Tried, new: Faults) -> None:
         print(f"    {row + 1}: {edit.span.text!r} -> {edit.new!r} | {one.texts[1].split(chr(10))[row].strip()[:100]}")
 
 
-def _names(source: Source) -> list[tuple[int, str]]:
+def _names(source: ParsedText) -> list[tuple[int, str]]:
     """Return the names in the code of a text with their places, and no keywords."""
     keywords = set(language(source.language).lexical.keywords)
     chars = "[\\w$]" if word_chars(source.language).match("$") else r"\w"
@@ -157,7 +158,9 @@ def _names(source: Source) -> list[tuple[int, str]]:
     return [(at, name) for at, name in found if name not in keywords and is_code(source, at)]
 
 
-def _renamed(source: Source, chance: Random, uses: int, *, first: bool = False, known: bool = False) -> list[Change]:
+def _renamed(
+    source: ParsedText, chance: Random, uses: int, *, first: bool = False, known: bool = False
+) -> list[Change]:
     """Replace a name by a new one, or one of the text, at its first place or at a random one, and at others near it."""
     names = _names(source)
     if not names:
@@ -170,7 +173,7 @@ def _renamed(source: Source, chance: Random, uses: int, *, first: bool = False, 
     return [] if new == name or len(near) < uses else [Change(at, at + len(name), new) for at in sorted(near)]
 
 
-def _statement_removed(source: Source, chance: Random) -> list[Change]:
+def _statement_removed(source: ParsedText, chance: Random) -> list[Change]:
     bodies = [node for node in _nodes(source) if node.type in source.nodes.bodies and node.named_child_count > 1]
     if not bodies:
         return []
@@ -180,7 +183,7 @@ def _statement_removed(source: Source, chance: Random) -> list[Change]:
     return [Change(first, last + 1, "")] if alone and source.text.count("\n", start, end) < 3 else []
 
 
-def _literal_changed(source: Source, chance: Random) -> list[Change]:
+def _literal_changed(source: ParsedText, chance: Random) -> list[Change]:
     types = source.syntax.numbers | source.syntax.string_parts
     found = [node for node in _nodes(source) if node.type in types and not node.named_child_count]
     if not found:
@@ -190,7 +193,7 @@ def _literal_changed(source: Source, chance: Random) -> list[Change]:
     return [Change(start, end, "7" if node.type in source.syntax.numbers else "other words")]
 
 
-def _parameter_removed(source: Source, chance: Random) -> list[Change]:
+def _parameter_removed(source: ParsedText, chance: Random) -> list[Change]:
     lists = [node for node in _nodes(source) if node.type in source.syntax.parameter_lists and node.named_child_count]
     if not lists:
         return []
@@ -201,7 +204,7 @@ def _parameter_removed(source: Source, chance: Random) -> list[Change]:
     return [Change(start, end, "")]
 
 
-def _parameter_added(source: Source, chance: Random) -> list[Change]:
+def _parameter_added(source: ParsedText, chance: Random) -> list[Change]:
     lists = [node for node in _nodes(source) if node.type in source.syntax.parameter_lists and node.named_child_count]
     if not lists:
         return []
@@ -209,7 +212,7 @@ def _parameter_added(source: Source, chance: Random) -> list[Change]:
     return [Change(at, at, f", extra{NEW}")]
 
 
-def _nodes(source: Source) -> Iterator[Node]:
+def _nodes(source: ParsedText) -> Iterator[Node]:
     waiting = [source.root]
     while waiting:
         node = waiting.pop()

@@ -21,7 +21,7 @@ from bench.edits.case import LONGEST, MOST_OCCURRENCES, Case
 from bench.json_lines import write_lines
 from bench.replay.sources import SourceFile
 from infill_engine.edits.changes import make
-from infill_engine.edits.source import Source
+from infill_engine.edits.parsed_text import ParsedText
 from infill_engine.edits.types import Change
 from infill_engine.text import syntax
 from infill_engine.text.languages.query_files import load_query
@@ -108,7 +108,7 @@ def _renames(
         cases = made[kind]
         if len(cases) >= each or sum(case.file is file for case in cases) >= MOST_FROM_FILE:
             continue
-        source = Source.parse(file.text, name)
+        source = ParsedText.parse(file.text, name)
         spots = [spot for spot in row["places"] if source is not None and is_code(source, spot[0])]
         if len(spots) < 2 or spots[0] != row["places"][0] or row["name"] == "this":
             continue
@@ -137,14 +137,14 @@ def _harmless(files: Sequence[SourceFile], name: str, chance: random.Random, eac
     """Yield edits without a consequence, at most one of a kind from a file."""
     counts: dict[str, int] = {}
     for file in files:
-        source = Source.parse(file.text, name)
+        source = ParsedText.parse(file.text, name)
         for kind, change in _edits(file.text, source, name, chance) if source is not None else ():
             if change is not None and counts.get(kind, 0) < each:
                 counts[kind] = counts.get(kind, 0) + 1
                 yield Case(file, kind, file.text, (change,), None, name)
 
 
-def _edits(text: str, source: Source, name: str, chance: random.Random) -> Iterator[tuple[str, Change | None]]:
+def _edits(text: str, source: ParsedText, name: str, chance: random.Random) -> Iterator[tuple[str, Change | None]]:
     lexical = language(name).lexical
     mark = next((each for each in ("//", "#", "--") if each in lexical.comment_marks), "")
     ends = [m.start() for m in re.finditer(r"(?<=[;})])\n", text) if is_code(source, m.start() - 1)]
@@ -178,11 +178,11 @@ def _edits(text: str, source: Source, name: str, chance: random.Random) -> Itera
         yield "statement added", Change(added.end(), added.end(), re.sub(r"\S.*", "recordProgress();", added.group()))
 
 
-def _type_at(source: Source, at: int) -> str:
+def _type_at(source: ParsedText, at: int) -> str:
     return source.node_at(at, at + 1).type
 
 
-def is_code(source: Source, at: int) -> bool:
+def is_code(source: ParsedText, at: int) -> bool:
     kind = _type_at(source, at)
     return kind not in source.nodes.comments | source.nodes.strings | source.syntax.string_parts
 

@@ -1,6 +1,23 @@
 """The values of next edits. Frozen, hashable, free of torch, of tree-sitter and of LSP.
 
-Offsets are in characters (Unicode code points).
+Offsets are in characters (Unicode code points). "Before" is the text before the user's edit, "after" the text after it.
+
+    value            what it is                                   offsets in     made by             read by
+    Change           the user replaced a part of a text           before         the server's log    changes, finders
+    EditedText       changes with both texts and the edits so far before         the server's log    find
+    ParsedEdit       the same with both texts parsed              before         find                finders, checks
+    Edit             a part of a text to replace; `Span` is where after          finders, by_model   the editor
+    Proposal         edits that belong together                   after          finders, by_model   the server, editor
+    SimilarPlace     edits of one place like the user's           after          similar             finders
+    Consequences     proposals, or why there are none             after          find                the server
+    PastEdit         lines that the user replaced in some file    none: lines    by_model            the model's prompt
+    NextEditRequest  a text and past edits, for a model           after; rows    the server          by_model
+    Region           lines of it that the model may change        after; rows    by_model            sampling, ranking
+    ScoredChange     lines that the model changes in a region     region's rows  sampling            ranking, by_model
+    NextEdits        proposals of a model, or why there are none  after          the engine          the server
+    Edited, Burst    in the server's log: one change of a         its own text   the server's log    the server's log
+                     document, and those at one place as one      before
+    ShownProposal    a proposal by the id that the client knows   now            the server          the editor
 """
 
 from dataclasses import dataclass, field
@@ -19,13 +36,18 @@ class Kind(StrEnum):
     FIELD = "field"  # a field and the constructor that sets it
     LITERAL = "literal"  # a repeated literal
     SIMILAR_LINE = "twin"  # a line of the same shape
-    ALIKE = "alike"  # a place of the same shape as one that was edited
+    SIMILAR_PLACE = "alike"  # a place of the same shape as one that was edited
     MODEL = "model"  # what the language model expects next
 
     @property
     def is_consequence(self) -> bool:
         """Whether syntax and names suggest it, without an example or a model. Such proposals come first."""
         return self in (Kind.RENAME, Kind.SIGNATURE, Kind.FIELD, Kind.LITERAL, Kind.SIMILAR_LINE)
+
+    @property
+    def follows_example(self) -> bool:
+        """Whether the user's edit is an example, which is made again elsewhere."""
+        return self in (Kind.SIMILAR_LINE, Kind.SIMILAR_PLACE)
 
 
 class NoEditReason(StrEnum):
@@ -73,6 +95,10 @@ class Span:
     start: int
     end: int
     text: str
+
+    def replaces(self, at: int) -> bool:
+        """Return whether the span has text, and a place is in it or at one of its ends."""
+        return self.start <= at <= self.end and self.end > self.start
 
 
 @dataclass(frozen=True, slots=True, order=True)

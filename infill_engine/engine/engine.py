@@ -18,7 +18,8 @@ from infill_engine.budget.deadline import Deadline, now, since
 from infill_engine.budget.work import Observer
 from infill_engine.context.drafts.find_drafts import find_drafts
 from infill_engine.context.hole import hole_at
-from infill_engine.edits.model_edits import edits_from, proposals_of, regions
+from infill_engine.edits.by_model.proposals import edits_from, proposals_of
+from infill_engine.edits.by_model.regions import regions
 from infill_engine.edits.types import NextEditRequest, NextEdits, Region
 from infill_engine.engine.answer_cache import AnswerCache
 from infill_engine.engine.draft_answers import calibration_of_retrieval
@@ -39,7 +40,7 @@ from infill_engine.types import (
     Candidate,
     Draft,
     InfillRequest,
-    Proposal,
+    ProposedText,
     Reason,
     Removal,
 )
@@ -190,7 +191,7 @@ class Engine(LoadedModel):
             sides = request.prefix, request.suffix
             drafts = find_drafts(*sides, sides, hole, request.language)
 
-        def ranked(proposals: list[Proposal]) -> tuple[Candidate, ...]:
+        def ranked(proposals: list[ProposedText]) -> tuple[Candidate, ...]:
             # As while the model is being loaded: its own calibration knows texts that it had time to read.
             calibration = calibration_of_retrieval() if all(map(is_unscored, proposals)) else self.calibration
             candidates, self.removed = rank(proposals, request, hole, calibration)
@@ -202,7 +203,7 @@ class Engine(LoadedModel):
         return answer if answer.reason is Reason.CANCELLED else replace(answer, cut_short=cut_short)
 
     def _ranked(
-        self, found: Proposals, ranked: Callable[[list[Proposal]], tuple[Candidate, ...]], deadline: Deadline
+        self, found: Proposals, ranked: Callable[[list[ProposedText]], tuple[Candidate, ...]], deadline: Deadline
     ) -> Answer:
         """Return the answer that `ranked` makes of proposals."""
         answer = Answer(

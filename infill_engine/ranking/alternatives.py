@@ -15,7 +15,7 @@ from infill_engine.ranking.features import evidence
 from infill_engine.ranking.syntax_check import new_faults
 from infill_engine.text.languages import language as language_named
 from infill_engine.text.lines import first_line, indent_of, last_line, split, with_plain_ends
-from infill_engine.types import AlternativesRequest, Candidate, Hole, Proposal
+from infill_engine.types import AlternativesRequest, Candidate, Hole, ProposedText
 
 LEAST_GAIN = -1.5  # nats per token; a less likely text is seldom what anyone would write here
 _NAME = re.compile(r"[^\W\d][\w$]*")
@@ -23,7 +23,7 @@ _SPACES = re.compile(r"\s+")
 
 
 def alternatives(
-    proposals: Sequence[Proposal], request: AlternativesRequest, hole: Hole, calibration: Calibration = BUILT_IN
+    proposals: Sequence[ProposedText], request: AlternativesRequest, hole: Hole, calibration: Calibration = BUILT_IN
 ) -> tuple[Candidate, ...]:
     """Return at most `request.candidates` alternatives, best first.
 
@@ -55,7 +55,7 @@ def alternatives(
     return tuple(candidate for _, candidate in scored[: request.candidates])
 
 
-def _gain(proposal: Proposal, original: Proposal | None) -> float | None:
+def _gain(proposal: ProposedText, original: ProposedText | None) -> float | None:
     if original is None or proposal.logprob is None or original.logprob is None:
         return None
     return (proposal.logprob - original.logprob) / max(proposal.tokens, original.tokens, 1)
@@ -77,7 +77,7 @@ def _has_body(request: AlternativesRequest) -> bool:
     return len(indent_of(below)) > len(indent_of(last_line(request.prefix)))
 
 
-def _keeps_names(proposal: Proposal, request: AlternativesRequest) -> bool:
+def _keeps_names(proposal: ProposedText, request: AlternativesRequest) -> bool:
     """Return whether a name that is in several holes is replaced by a name."""
     keywords = language_named(request.language).lexical.keywords
     return all(

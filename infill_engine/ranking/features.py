@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from infill_engine.ranking.context_features import ContextFeatures
 from infill_engine.ranking.syntax_check import new_faults
-from infill_engine.types import Hole, HoleKind, Proposal, Source, Surroundings
+from infill_engine.types import Hole, HoleKind, ProposedText, Source, Surroundings
 
 MOST_FAULTS = 3.0  # more new faults than this make no difference
 LEAST_LOGPROB = -30.0  # anything less likely counts as impossible
@@ -53,7 +53,9 @@ class Features:
     statement: float
 
 
-def evidence(proposals: Sequence[Proposal], request: Surroundings, hole: Hole) -> list[tuple[Proposal, Features]]:
+def evidence(
+    proposals: Sequence[ProposedText], request: Surroundings, hole: Hole
+) -> list[tuple[ProposedText, Features]]:
     """Return each distinct text of the cleaned `proposals`, represented by its best proposal, with its features."""
     groups = _same_texts(proposals)
     faults = new_faults([group[0].text for group in groups], request)
@@ -65,7 +67,7 @@ def evidence(proposals: Sequence[Proposal], request: Surroundings, hole: Hole) -
     ]
 
 
-def _logprob(group: Sequence[Proposal]) -> float | None:
+def _logprob(group: Sequence[ProposedText]) -> float | None:
     """Return the log-probability of a text that may be written in several ways, such as with blanks or with a tab.
 
     Equal values are of the same tokens: a retrieved text that the model has proposed, too.
@@ -84,7 +86,7 @@ def _shares(logprobs: Sequence[float | None]) -> list[float | None]:
 
 
 def _features(
-    group: Sequence[Proposal],
+    group: Sequence[ProposedText],
     faults: float,
     logprob: float | None,
     share: float | None,
@@ -133,9 +135,9 @@ def _features(
     )
 
 
-def _same_texts(proposals: Sequence[Proposal]) -> list[list[Proposal]]:
+def _same_texts(proposals: Sequence[ProposedText]) -> list[list[ProposedText]]:
     """Group the proposals by text, ignoring whitespace: whole texts before partial ones, then likelier ones first."""
-    groups: dict[str, list[Proposal]] = {}
+    groups: dict[str, list[ProposedText]] = {}
     for proposal in proposals:
         groups.setdefault(_SPACES.sub(" ", proposal.text.strip()), []).append(proposal)
     for group in groups.values():

@@ -12,7 +12,7 @@ from infill_engine.ranking.calibration import BUILT_IN, Calibration
 from infill_engine.ranking.cleanup import OF_TASTE, cleaned
 from infill_engine.ranking.features import evidence
 from infill_engine.ranking.syntax_check import BREAKS, brokenness, leaves_faults
-from infill_engine.types import Candidate, Hole, InfillRequest, Proposal, Removal
+from infill_engine.types import Candidate, Hole, InfillRequest, ProposedText, Removal
 
 UNSURE = 0.01  # confidence below which a text with a fault is not offered
 LEAST_OF_BEST = 0.02  # share of the best text's confidence below which a text is not offered
@@ -31,7 +31,7 @@ class Ranking(NamedTuple):
 class Scored:
     """A distinct cleaned text with its confidence and the faults that it adds."""
 
-    proposal: Proposal
+    proposal: ProposedText
     confidence: float
     new_faults: float
 
@@ -40,7 +40,7 @@ Step = Callable[[Sequence[Scored], InfillRequest], list[Scored]]
 
 
 def rank(
-    proposals: Sequence[Proposal], request: InfillRequest, hole: Hole, calibration: Calibration = BUILT_IN
+    proposals: Sequence[ProposedText], request: InfillRequest, hole: Hole, calibration: Calibration = BUILT_IN
 ) -> Ranking:
     """Return at most `request.candidates` texts worth offering, most trustworthy first.
 
@@ -113,7 +113,7 @@ STEPS: tuple[Step, ...] = (least_broken, sure_or_sound, filled, different, near_
 
 
 def _scored(
-    proposals: Sequence[Proposal], request: InfillRequest, hole: Hole, calibration: Calibration
+    proposals: Sequence[ProposedText], request: InfillRequest, hole: Hole, calibration: Calibration
 ) -> list[Scored]:
     """Return the distinct texts, most trustworthy first."""
     found = [

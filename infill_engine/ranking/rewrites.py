@@ -7,9 +7,8 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from infill_engine.edits.finders.propagation import rule_of
-from infill_engine.edits.resemblance import NEWEST
-from infill_engine.edits.templates import TOKEN, WORD
+from infill_engine.edits.by_model.similarity import NEWEST
+from infill_engine.edits.tokens import TOKEN, WORD, replacements_of
 from infill_engine.edits.types import PastEdit, Region, ScoredChange
 
 MOST_CHANGES = 2  # of a region
@@ -55,7 +54,7 @@ def features_of(scores: ScoredChange, region: Region) -> dict[str, float]:
     added = _added(old, new)
     added_before = sum((_added(edit.old, edit.new) for edit in newest), Counter[str]())
     words = [word for word in added if WORD.match(word)]
-    rule = rule_of(old, new)
+    rule = replacements_of(old, new)
     lines = [*region.lines, ""]
     last = scores.row + len(scores.removed)
     around = lines[max(0, scores.row - 2) : last + 2]
@@ -66,7 +65,7 @@ def features_of(scores: ScoredChange, region: Region) -> dict[str, float]:
         "least": _bounded(scores.least),
         "parting": _bounded(scores.parting),
         "ends": math.exp(scores.ends),
-        "same rule": float(bool(old) and any(rule_of(edit.old, edit.new) == rule for edit in region.history)),
+        "same rule": float(bool(old) and any(replacements_of(edit.old, edit.new) == rule for edit in region.history)),
         "inserted before": sum(word in added_before for word in words) / len(words) if words else 0.0,
         "removes nothing": float(not scores.removed),
         "inserts nothing": float(not scores.inserted),
@@ -78,8 +77,8 @@ def features_of(scores: ScoredChange, region: Region) -> dict[str, float]:
 
 def takes_back(scores: ScoredChange, history: Sequence[PastEdit]) -> bool:
     """Return whether a change is the opposite of one that the user has made."""
-    rule = rule_of(_text(scores.inserted), _text(scores.removed))
-    return any(rule_of(edit.old, edit.new) == rule for edit in history)
+    rule = replacements_of(_text(scores.inserted), _text(scores.removed))
+    return any(replacements_of(edit.old, edit.new) == rule for edit in history)
 
 
 def _text(lines: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from infill_engine.types import AlternativesRequest, Draft, Holes, Proposal, Source
+from infill_engine.types import AlternativesRequest, Draft, Holes, ProposedText, Source
 
 UNSCORED_LOGPROB = -1.5  # assumed for each retrieved token that no model has scored
 
@@ -15,7 +15,7 @@ class Proposals:
     If `final` is False, an equal request is worth another try, for example because time ran out.
     """
 
-    proposals: list[Proposal] | None
+    proposals: list[ProposedText] | None
     encode_ms: float = 0.0
     denoise_ms: float = 0.0
     incomplete_context: bool = False
@@ -23,17 +23,19 @@ class Proposals:
     final: bool = True
 
 
-def unscored(draft: Draft) -> Proposal:
+def unscored(draft: Draft) -> ProposedText:
     """Return a retrieved draft that no model has scored."""
-    return Proposal(draft.text, UNSCORED_LOGPROB, 2 * UNSCORED_LOGPROB, tokens=4, draft=draft, source=Source.RETRIEVAL)
+    return ProposedText(
+        draft.text, UNSCORED_LOGPROB, 2 * UNSCORED_LOGPROB, tokens=4, draft=draft, source=Source.RETRIEVAL
+    )
 
 
-def unscored_drafts(drafts: Sequence[Draft]) -> list[Proposal] | None:
+def unscored_drafts(drafts: Sequence[Draft]) -> list[ProposedText] | None:
     """Return retrieved drafts that no model has scored; None if there are none."""
     return [unscored(draft) for draft in drafts] or None
 
 
-def is_unscored(proposal: Proposal) -> bool:
+def is_unscored(proposal: ProposedText) -> bool:
     """Return whether a proposal is a retrieved draft that no model has scored."""
     return proposal.draft is not None and proposal == unscored(proposal.draft)
 

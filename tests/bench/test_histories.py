@@ -16,8 +16,8 @@ from bench.edits.histories.model_fitting import fit_rows, print_thresholds
 from bench.edits.histories.repositories import SPLITS, Repository, repositories
 from bench.edits.histories.sampling import sample, sample_elsewhere
 from bench.edits.histories.systems import edited_texts, propose, question
+from infill_engine.edits.by_model.regions import regions
 from infill_engine.edits.changes import make
-from infill_engine.edits.model_edits import regions
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
 
 MIT = "MIT License\n\nPermission is hereby granted, free of charge, to any person obtaining a copy\n"
@@ -114,7 +114,7 @@ def test_examples_are_drawn_measured_and_summed_up(folder: Path, tmp_path: Path)
     path.write_text("".join(json.dumps(example) + "\n" for example in found))
     drawn = sample(path, 3, seed=1)
     assert [example["kind"] == "edit" for example in drawn] == [True, False] * 3
-    reckless = Proposal((Edit(Span(0, 0, ""), "x"),), "", 1.0, Kind.ALIKE)
+    reckless = Proposal((Edit(Span(0, 0, ""), "x"),), "", 1.0, Kind.SIMILAR_PLACE)
     summary = measuring.summarise(list(measuring.measure(drawn, lambda _: [reckless])))
     assert (summary["shown"], summary["exact"], summary["quiet"]) == (1, 0, 0)
     assert measuring.summarise(list(measuring.measure(drawn, propose)))["reversals"] == 0

@@ -19,7 +19,8 @@ sys.path[:0] = [str(Path(__file__).parents[2])]
 from toy_server import serve  # noqa: E402
 
 from infill_engine.budget.deadline import Deadline  # noqa: E402
-from infill_engine.edits.model_edits import proposals_of, regions  # noqa: E402
+from infill_engine.edits.by_model.proposals import proposals_of  # noqa: E402
+from infill_engine.edits.by_model.regions import regions  # noqa: E402
 from infill_engine.edits.types import NextEditRequest, NextEdits, ScoredChange  # noqa: E402
 from infill_engine.types import Answer, InfillRequest, Reason  # noqa: E402
 from tests.toy_engine import ToyEngine  # noqa: E402

@@ -13,7 +13,7 @@ from typing import Any
 
 from bench.edits.histories.systems import question
 from bench.json_lines import places, read_at
-from infill_engine.edits.model_edits import region_of, regions
+from infill_engine.edits.by_model.regions import region_of, regions
 from infill_engine.edits.types import Region
 from infill_engine.models.trunk.prompt import TrunkVocabulary
 from infill_engine.sampling.trunk.diff_prompt import DiffPrompt, diff_prompt

@@ -1,4 +1,4 @@
-"""Fits the weights of `infill_engine.edits.likelihood` on examples of version histories, and prints them.
+"""Fits the weights of `infill_engine.edits.similar.likelihood` on examples of version histories, and prints them.
 
     python -m bench.edits.histories.fitting --histories training/histories --each 2500
 
@@ -22,12 +22,10 @@ from bench.edits.histories.measuring import judged
 from bench.edits.histories.sampling import sample, sample_elsewhere
 from bench.edits.histories.systems import edited_texts
 from bench.logistic_regression import Floats, fitted, logistic
-from infill_engine.edits.changes import Shift
 from infill_engine.edits.find import find_consequences
-from infill_engine.edits.finders.alike import places
-from infill_engine.edits.likelihood import WEIGHTS, Place
-from infill_engine.edits.parsed import ParsedEdit
-from infill_engine.edits.source import Source
+from infill_engine.edits.parsed_edit import ParsedEdit
+from infill_engine.edits.similar.likelihood import WEIGHTS, SimilarPlace
+from infill_engine.edits.similar.places import similar_places
 from infill_engine.edits.types import Edit, applied
 
 NEARLY = 75  # chrF of the changed lines
@@ -43,7 +41,7 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=2500, help="examples of each kind from each split")
     parser.add_argument("--seed", type=int, default=5)
     options = parser.parse_args()
-    found: list[Place] = []
+    found: list[SimilarPlace] = []
     right, counts = [], []
     for split in options.splits:
         file = options.histories / f"{split}.jsonl"
@@ -75,7 +73,7 @@ def is_right(change: dict[str, Any]) -> bool:
     return bool(change["exact"] or (change["touches"] and change["chrf"] >= NEARLY))
 
 
-def _places(example: dict[str, Any]) -> Iterator[Place]:
+def _places(example: dict[str, Any]) -> Iterator[SimilarPlace]:
     """Yield the places of the newest edit, then those that are found if the ones before it are seen as one with it."""
     texts = [] if example["text"] in set(earlier_texts(example)) else edited_texts(example)
     if not texts or find_consequences(texts[0]).settled:
@@ -83,18 +81,15 @@ def _places(example: dict[str, Any]) -> Iterator[Place]:
     seen: set[tuple[Edit, ...]] = set()
     faulty = faults(example["text"], example["language"])
     for edited in texts:
-        before = Source.parse(edited.before, edited.language)
-        if before is None:
-            continue
-        after = before.changed(edited.after, edited.changes)
-        for place in places(ParsedEdit(before, after, edited.changes, Shift(edited.changes), edited.history)):
+        parsed = ParsedEdit.of(edited)
+        for place in () if parsed is None else similar_places(parsed):
             result = None if place.edits in seen else applied(edited.after, place.edits)
             seen.add(place.edits)
             if result is not None and faults(result, edited.language) <= faulty:
                 yield place
 
 
-def _is_right(example: dict[str, Any], place: Place) -> bool:
+def _is_right(example: dict[str, Any], place: SimilarPlace) -> bool:
     if not example["rest"]:
         return False
     return is_right(judged(example["text"], [Hunk(**hunk) for hunk in example["rest"]], place.edits))

@@ -24,7 +24,8 @@ from bench.edits.histories.repositories import SPLITS
 from bench.edits.histories.sampling import sample
 from bench.edits.histories.systems import is_settled, question
 from infill_engine.budget.work import finished
-from infill_engine.edits.model_edits import proposal_of, regions
+from infill_engine.edits.by_model.proposals import proposal_of
+from infill_engine.edits.by_model.regions import regions
 from infill_engine.edits.types import Region, ScoredChange, applied
 from infill_engine.engine.engine import Engine
 from infill_engine.engine.engine_loading import load_engine

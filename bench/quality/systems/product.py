@@ -21,7 +21,7 @@ from infill_engine.ranking.features import evidence
 from infill_engine.sampling.proposals import Proposals, unscored_drafts
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.text.lines import last_line
-from infill_engine.types import Answer, Hole, InfillRequest, ProjectText, Proposal
+from infill_engine.types import Answer, Hole, InfillRequest, ProjectText, ProposedText
 from lsp_server.documents.snapshots import Documents
 from lsp_server.settings.schema import ServerSettings
 from lsp_server.suggestions.request_content import build_request
@@ -60,7 +60,7 @@ System = Callable[[Question], Reply]
 class ObservedEngine(Engine):
     """An engine that keeps the proposals of its last fresh answer, before cleaning and ranking."""
 
-    proposals: list[Proposal] | None = None
+    proposals: list[ProposedText] | None = None
 
     @classmethod
     def of(cls, engine: Engine) -> Self:
@@ -178,7 +178,7 @@ class EngineSystem:
         )
 
 
-def _weighed(proposals: list[Proposal], request: InfillRequest) -> tuple[dict[str, Any], ...]:
+def _weighed(proposals: list[ProposedText], request: InfillRequest) -> tuple[dict[str, Any], ...]:
     """Return every distinct cleaned text with its features."""
     hole = request.hole
     assert hole is not None

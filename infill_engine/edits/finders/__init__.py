@@ -1,0 +1,1 @@
+"""What follows from an edit: one file for each kind of consequence. Finders do not know each other."""

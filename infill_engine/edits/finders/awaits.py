@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 from tree_sitter import Node
 
-from infill_engine.edits.calls import calls_of, name_of
 from infill_engine.edits.changes import inserted
-from infill_engine.edits.finders.fields import is_constructor
-from infill_engine.edits.parameters import decorators_of, parameter_list_of
-from infill_engine.edits.parsed import ParsedEdit
-from infill_engine.edits.source import Source, ancestors, enclosing
+from infill_engine.edits.constructs.calls import calls_of, name_of
+from infill_engine.edits.constructs.constructors import is_constructor
+from infill_engine.edits.constructs.parameters import decorators_of, parameter_list_of
+from infill_engine.edits.parsed_edit import ParsedEdit
+from infill_engine.edits.parsed_text import ParsedText, ancestors, enclosing
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
 
 CONFIDENCE = 0.7
@@ -44,7 +44,7 @@ def propose_awaits(edit: ParsedEdit) -> list[Proposal]:
     return found
 
 
-def _function_at(source: Source, at: int) -> Node | None:
+def _function_at(source: ParsedText, at: int) -> Node | None:
     """Return the function whose head has a place."""
     node = source.node_at(at, at + 1)
     around = (one for one in (node, *ancestors(node)) if one.type in source.syntax.functions)
@@ -53,13 +53,13 @@ def _function_at(source: Source, at: int) -> Node | None:
     return function if head is not None and head[0] <= at < head[1] else None
 
 
-def _head(source: Source, function: Node) -> tuple[int, int] | None:
+def _head(source: ParsedText, function: Node) -> tuple[int, int] | None:
     """Return the text of a function up to its parameters."""
     holder = parameter_list_of(source.syntax, function)
     return None if holder is None else (source.to_char(function.start_byte), source.to_char(holder.start_byte))
 
 
-def _proposal(source: Source, function: Node) -> list[Proposal]:
+def _proposal(source: ParsedText, function: Node) -> list[Proposal]:
     """Return the edits for the calls of a function, and of those that call it; none if one cannot be asynchronous."""
     edits: set[Edit] = set()
     waiting, known, remain = [function], {function.id}, 0
@@ -92,7 +92,7 @@ def _proposal(source: Source, function: Node) -> list[Proposal]:
     return [Proposal(tuple(sorted(edits)), label, CONFIDENCE, Kind.SIGNATURE)]
 
 
-def _is_taken(source: Source, call: Node) -> bool:
+def _is_taken(source: ParsedText, call: Node) -> bool:
     """Return whether a call is awaited, or taken as it is."""
     above = call.parent
     if above is None or "await" in above.type:
@@ -109,7 +109,7 @@ def _is_taken(source: Source, call: Node) -> bool:
     return _TAKES_CALLS.search(before) is not None
 
 
-def _awaited(source: Source, call: Node) -> Sequence[Edit]:
+def _awaited(source: ParsedText, call: Node) -> Sequence[Edit]:
     """Return the edits that await a call; in brackets if a member of its result is used."""
     start, end = source.span_of(call)
     left, right = source.syntax.awaits.split("{call}")
@@ -120,7 +120,7 @@ def _awaited(source: Source, call: Node) -> Sequence[Edit]:
     return [one for one in pair if one.new]
 
 
-def _made_async(source: Source, function: Node) -> Sequence[Edit] | None:
+def _made_async(source: ParsedText, function: Node) -> Sequence[Edit] | None:
     """Return the edits that make a function asynchronous, none if it is; None if that is impossible."""
     head = _head(source, function)
     if head is None or source.syntax.async_at is None:
@@ -141,7 +141,7 @@ def _made_async(source: Source, function: Node) -> Sequence[Edit] | None:
     return [Edit(Span(at, at, ""), "async "), *_promised(source, function)]
 
 
-def _promised(source: Source, function: Node) -> Sequence[Edit]:
+def _promised(source: ParsedText, function: Node) -> Sequence[Edit]:
     """Return the edit that turns a declared result into that of an asynchronous function."""
     fields = (function.child_by_field_name(name) for name in ("return_type", "returns"))
     node = next((one for one in fields if one is not None), None)

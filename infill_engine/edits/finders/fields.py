@@ -2,40 +2,22 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from tree_sitter import Node
 
 from infill_engine.edits.changes import Shift, inserted
-from infill_engine.edits.finders.signatures import changed_signatures
-from infill_engine.edits.occurrence import Role
-from infill_engine.edits.parameters import parameter_list_of, parameters_of
-from infill_engine.edits.parsed import ParsedEdit
-from infill_engine.edits.scopes import Names
-from infill_engine.edits.source import Source, enclosing
+from infill_engine.edits.constructs.constructors import Setting, beside, is_constructor, line_for, settings_of
+from infill_engine.edits.constructs.parameters import parameter_list_of, parameters_of
+from infill_engine.edits.constructs.signatures import changed_signatures
+from infill_engine.edits.parsed_edit import ParsedEdit
+from infill_engine.edits.parsed_text import ParsedText, enclosing
+from infill_engine.edits.resolution.names import Names
+from infill_engine.edits.resolution.occurrence import Role
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
-from infill_engine.text import lines
 
 KEPT = 0.85  # all other parameters are stored in fields
 SOME_KEPT = 0.7  # only some of them are
 PASSED = 0.6  # a field is set from a name that is not a parameter yet
-
-_SETTING = re.compile(
-    r"(?P<holder>self\.|this\.|\$this->)(?P<before>[_#]*)(?P<field>[^\W\d_]\w*)"
-    r"(?P<type>\s*:\s*[^=]+?)?\s*=\s*(?P<sigil>\$?)(?P<value>[^\W\d]\w*)\s*;?\s*\Z"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A statement `self.field = parameter` of a constructor. Offsets in characters."""
-
-    start: int
-    end: int
-    text: str
-    field: str
-    value: str
-    typed: bool
 
 
 def propose_fields(edit: ParsedEdit) -> list[Proposal]:
@@ -84,58 +66,12 @@ def _passed_fields(edit: ParsedEdit) -> Iterator[Proposal]:
             yield Proposal((place,), f"add {fresh[0].value} to the constructor", PASSED, Kind.FIELD)
 
 
-def settings_of(source: Source, function: Node) -> list[Setting]:
-    """Return the statements of a constructor that store a name unchanged."""
-    body = function.child_by_field_name("body")
-    found = []
-    for node in body.named_children if body is not None else ():
-        if node.type != "expression_statement":
-            continue
-        start, end = source.span_of(node)
-        text = source.text[start:end]
-        match = _SETTING.match(text)
-        if match is not None:
-            typed = match["type"] is not None
-            found.append(Setting(start, end, text, match["field"], match["value"], typed))
-    return found
-
-
-def is_constructor(source: Source, function: Node) -> bool:
-    name, known = function.child_by_field_name("name"), source.syntax.constructors
-    return function.type in known or (name is not None and source.text_of(name) in known)
-
-
-def line_for(model: Setting, name: str, annotation: str) -> str:
-    """Return the sibling's line with the new name in it."""
-    match = _SETTING.match(model.text)
-    if match is None:
-        return ""
-    kind = f": {annotation}" if match["type"] is not None and annotation else ""
-    end = ";" if model.text.rstrip().endswith(";") else ""
-    return f"{match['holder']}{match['before']}{name}{kind} = {match['sigil']}{name}{end}"
-
-
 def _annotation(parameter: str) -> str:
     found = re.match(r"[\w?]+\s*:\s*([^=]+)", parameter)
     return found.group(1).strip() if found else ""
 
 
-def beside(source: Source, model: Setting, line: str, shift: Shift, *, below: bool) -> Edit | None:
-    """Return an insertion of `line` below or above a statement that is alone on its line."""
-    text = source.text
-    line_start, line_end = lines.around(text, model.start, model.end)
-    indent = text[line_start : model.start]
-    if indent.strip() or text[model.end : line_end].split("#")[0].split("//")[0].strip(" \t\r;"):
-        return None
-    at = (line_end - text[:line_end].endswith("\r")) if below else line_start
-    place = shift.span(at, at)
-    if place is None or not line:
-        return None
-    end = "\r\n" if text[:line_end].endswith("\r") else "\n"
-    return Edit(Span(*place, ""), end + indent + line if below else indent + line + end)
-
-
-def _is_used(before: Source, after: Source, function: Node, shift: Shift, name: str) -> bool:
+def _is_used(before: ParsedText, after: ParsedText, function: Node, shift: Shift, name: str) -> bool:
     """Return whether the constructor's body already contains the name, in the text after the changes."""
     now = _function_after(before, after, function, shift)
     body = None if now is None else now.child_by_field_name("body")
@@ -146,19 +82,19 @@ def _is_used(before: Source, after: Source, function: Node, shift: Shift, name: 
     return any(start <= one.start < end and one.role in (Role.REFERENCE, Role.MEMBER) for one in names.all)
 
 
-def _function_after(before: Source, after: Source, function: Node, shift: Shift) -> Node | None:
+def _function_after(before: ParsedText, after: ParsedText, function: Node, shift: Shift) -> Node | None:
     name = function.child_by_field_name("name")
     place = None if name is None else shift.span(*before.span_of(name))
     return None if place is None else enclosing(after.node_at(*place), (function.type,))
 
 
-def _is_known(source: Source, name: str) -> bool:
+def _is_known(source: ParsedText, name: str) -> bool:
     """Return whether the text already has the name, for a variable or for anything else."""
     return re.search(rf"(?<![\w.$]){re.escape(name)}(?![\w$])", source.text) is not None
 
 
 def _new_parameter(
-    after: Source, function: Node, name: str, settings: Sequence[Setting], own: Sequence[str]
+    after: ParsedText, function: Node, name: str, settings: Sequence[Setting], own: Sequence[str]
 ) -> Edit | None:
     """Insert `name` after the parameter of the field above: before optional parameters, or at the end."""
     holder = parameter_list_of(after.syntax, function)

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from infill_engine.edits.changes import Shift, between
-from infill_engine.edits.occurrence import FOREIGN, Occurrence, Role, Scope
-from infill_engine.edits.parsed import ParsedEdit
-from infill_engine.edits.scopes import Names
-from infill_engine.edits.source import Source, ancestors, enclosing
+from infill_engine.edits.parsed_edit import ParsedEdit
+from infill_engine.edits.parsed_text import ParsedText, ancestors, enclosing
+from infill_engine.edits.resolution.names import Names, declares_class
+from infill_engine.edits.resolution.occurrence import Occurrence, Role
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
 
 CONFIDENCE = 0.85
@@ -23,7 +23,7 @@ def propose_implementations(edit: ParsedEdit) -> list[Proposal]:
     return implementations_in(edit.before, edit, edit.shift)
 
 
-def implementations_in(target: Source, edit: ParsedEdit, shift: Shift) -> list[Proposal]:
+def implementations_in(target: ParsedText, edit: ParsedEdit, shift: Shift) -> list[Proposal]:
     """Return the proposals for a text: the one before the edit, or another one. `shift` leads to what it is now."""
     found: dict[int, Proposal] = {}
     for change in edit.changes:
@@ -34,7 +34,7 @@ def implementations_in(target: Source, edit: ParsedEdit, shift: Shift) -> list[P
     return list(found.values())
 
 
-def _proposals(edit: ParsedEdit, holder: Node, target: Source, shift: Shift) -> Iterator[Proposal]:
+def _proposals(edit: ParsedEdit, holder: Node, target: ParsedText, shift: Shift) -> Iterator[Proposal]:
     source, now = edit.before, _list_after(edit, holder)
     old, new = source.text_of(holder), "" if now is None else edit.after.text_of(now)
     lists = [] if not new or new == old else list(dict.fromkeys(_others(source, holder, target)))
@@ -62,7 +62,7 @@ def _list_after(edit: ParsedEdit, holder: Node) -> Node | None:
     return next((one for one in around if edit.after.to_char(one.start_byte) == at and not one.has_error), None)
 
 
-def _others(source: Source, holder: Node, target: Source) -> Iterator[Node]:
+def _others(source: ParsedText, holder: Node, target: ParsedText) -> Iterator[Node]:
     """Yield the parameters of the methods that override or implement the one with these parameters."""
     name = _name_of(holder)
     start, end = (0, 0) if name is None else source.span_of(name)
@@ -76,14 +76,14 @@ def _others(source: Source, holder: Node, target: Source) -> Iterator[Node]:
         same = names.owned(defined.owner, Role.DEFINITION)
         if sum(enclosing(one.node, source.syntax.functions) is not None for one in same) < 2:
             yield from (listed for one in same if (listed := _list_around(one)) not in (None, holder))
-    own = class_of(names, defined.scopes)
+    own = names.class_around(defined)
     if own is None or not names.scopes[defined.owner.scope].is_class:
         return
     others = names if target is source else Names.of(target, names.name)
-    if others is None or others.opaque or (target is not source and declares(target, own)):
+    if others is None or others.opaque or (target is not source and declares_class(target, own)):
         return
     for one in others.owned(defined.owner, Role.DEFINITION) if others is names else others.all:
-        other = class_of(others, one.scopes) if one.role is Role.DEFINITION else None
+        other = others.class_around(one) if one.role is Role.DEFINITION else None
         if other is not None and own.names != other.names and set(own.names) & set(other.bases):
             listed = _list_around(one)
             if listed is not None:
@@ -100,13 +100,3 @@ def _list_around(one: Occurrence) -> Node | None:
     """Return the parameters of the function that an occurrence names."""
     near = (node.child_by_field_name("parameters") for node in list(ancestors(one.node))[:2])
     return next((listed for listed in near if listed is not None), None)
-
-
-def declares(target: Source, scope: Scope) -> bool:
-    """Return whether a text has a class of its own with the name of another one."""
-    found = (names for name in scope.names if (names := Names.of(target, name)) is not None)
-    return any(one.role is Role.DEFINITION and one.kind not in FOREIGN for names in found for one in names.all)
-
-
-def class_of(names: Names, scopes: tuple[int, ...]) -> Scope | None:
-    return next((names.scopes[scope] for scope in scopes if names.scopes[scope].is_class), None)

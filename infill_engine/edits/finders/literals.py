@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from tree_sitter import Node
 
 from infill_engine.edits.changes import Shift, word_at
-from infill_engine.edits.literal_roles import role_of
-from infill_engine.edits.parsed import ParsedEdit
-from infill_engine.edits.source import Source, ancestors
+from infill_engine.edits.parsed_edit import ParsedEdit
+from infill_engine.edits.parsed_text import ParsedText, ancestors
+from infill_engine.edits.resolution.literal_roles import role_of
 from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
 from infill_engine.text.languages.node_types import Syntax
 
@@ -58,7 +58,7 @@ def propose_literals(edit: ParsedEdit) -> list[Proposal]:
     return found
 
 
-def _literal(source: Source, change: Change) -> Node | None:
+def _literal(source: ParsedText, change: Change) -> Node | None:
     """Return the literal that contains the whole change: a number, or the content of a string."""
     node = source.node_at(*word_at(source.text, change.start, change.end, source.language))
     if node.parent is not None and node.parent.type in source.nodes.strings:
@@ -88,7 +88,7 @@ def _is_particular(old: str, syntax: Syntax, node: Node) -> bool:
     return len(old) >= LEAST_CHARS and re.search(r"\w\w", old) is not None and old.lower() not in COMMON
 
 
-def _is_still_literal(after: Source, shift: Shift, start: int, new: str) -> bool:
+def _is_still_literal(after: ParsedText, shift: Shift, start: int, new: str) -> bool:
     place = shift.span(start - 1, start - 1) if start else (0, 0)
     at = place[1] + 1 if place is not None and start else shift.offset(start) - len(new)
     node = after.node_at(at, at + len(new))
@@ -97,7 +97,7 @@ def _is_still_literal(after: Source, shift: Shift, start: int, new: str) -> bool
     )
 
 
-def _equal_ones(source: Source, old: str, node: Node, start: int) -> Iterator[int]:
+def _equal_ones(source: ParsedText, old: str, node: Node, start: int) -> Iterator[int]:
     for found in re.finditer(re.escape(old), source.text):
         if found.start() == start:
             continue
@@ -111,11 +111,11 @@ def _equal_ones(source: Source, old: str, node: Node, start: int) -> Iterator[in
             yield found.start()
 
 
-def _is_type(source: Source, start: int, end: int) -> bool:
+def _is_type(source: ParsedText, start: int, end: int) -> bool:
     return any(node.type in TYPES for node in list(ancestors(source.node_at(start, end)))[:MOST_NESTED])
 
 
-def _is_inside(source: Source, at: int, function: Node) -> bool:
+def _is_inside(source: ParsedText, at: int, function: Node) -> bool:
     start, end = source.span_of(function)
     return start <= at < end
 

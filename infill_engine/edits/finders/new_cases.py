@@ -12,10 +12,10 @@ from itertools import chain
 
 from tree_sitter import Node
 
-from infill_engine.edits.chains import Branch, chains_with, compares, joint
 from infill_engine.edits.changes import inserted
-from infill_engine.edits.parsed import ParsedEdit
-from infill_engine.edits.source import Source, ancestors
+from infill_engine.edits.constructs.chains import Branch, chains_with, compares, joint
+from infill_engine.edits.parsed_edit import ParsedEdit
+from infill_engine.edits.parsed_text import ParsedText, ancestors
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
 from infill_engine.text import lines
 
@@ -30,7 +30,7 @@ def propose_new_cases(edit: ParsedEdit) -> list[Proposal]:
     return new_cases_in(edit.after, edit)
 
 
-def new_cases_in(target: Source, edit: ParsedEdit) -> list[Proposal]:
+def new_cases_in(target: ParsedText, edit: ParsedEdit) -> list[Proposal]:
     """Return the proposals for a text: the edited one, or another one that tells its variants apart."""
     found: list[Proposal] = []
     for change, start, end in inserted(edit.changes):
@@ -42,7 +42,7 @@ def new_cases_in(target: Source, edit: ParsedEdit) -> list[Proposal]:
     return found
 
 
-def _variants(source: Source, at: int) -> tuple[Node | None, list[Node]]:
+def _variants(source: ParsedText, at: int) -> tuple[Node | None, list[Node]]:
     """Return the list of variants around a place, and the variants."""
     node = source.node_at(at, at + 1)
     listed = next((one for one in (node, *ancestors(node)) if one.type in source.syntax.choices), None)
@@ -56,7 +56,7 @@ def _leaves(listed: Node) -> Iterator[Node]:
         yield from _leaves(child) if child.type == listed.type else (child,)
 
 
-def _name(source: Source, variant: Node) -> str:
+def _name(source: ParsedText, variant: Node) -> str:
     """Return a variant's name, or the whole of a literal; "" for what is no variant."""
     if variant.type in source.syntax.functions | source.nodes.comments | {"decorated_definition"}:
         return ""
@@ -67,7 +67,7 @@ def _name(source: Source, variant: Node) -> str:
     return "" if name is None and inner != variant else source.text_of(name or inner)
 
 
-def _discriminant(source: Source, variant: Node) -> str:
+def _discriminant(source: ParsedText, variant: Node) -> str:
     """Return the literal in an object's type that tells it from the other variants: `{ kind: 'circle'; … }`."""
     for member in variant.named_children:
         declared = member.child_by_field_name("type")
@@ -77,7 +77,7 @@ def _discriminant(source: Source, variant: Node) -> str:
     return ""
 
 
-def _cases(source: Source, fresh: Node, variants: Sequence[Node], target: Source) -> Iterator[Proposal]:
+def _cases(source: ParsedText, fresh: Node, variants: Sequence[Node], target: ParsedText) -> Iterator[Proposal]:
     """Yield the proposal that copies the cases of the nearest variant of the same form, those above first."""
     others = [one for one in variants if one != fresh]
     names, new = [_name(source, one) for one in others], _name(source, fresh)
@@ -96,13 +96,13 @@ def _cases(source: Source, fresh: Node, variants: Sequence[Node], target: Source
         yield Proposal(tuple(edits), label, CONFIDENCE, Kind.FIELD)
 
 
-def _form(source: Source, variant: Node) -> tuple[str, ...]:
+def _form(source: ParsedText, variant: Node) -> tuple[str, ...]:
     """Return the signs of a variant, which say what it holds."""
     signs = re.findall(r"[(){}]", source.text_of(variant))
     return (variant.type, *signs) if variant.type != "enum_assignment" else ("property_identifier",)
 
 
-def _arms(source: Source, old: str, names: Sequence[str]) -> Iterator[Node]:
+def _arms(source: ParsedText, old: str, names: Sequence[str]) -> Iterator[Node]:
     """Yield the cases of a variant beside which there is one for each other."""
     for found in re.finditer(rf"(?<![\w$]){re.escape(old)}(?![\w$])", source.text):
         node = source.node_at(found.start(), found.end())
@@ -123,7 +123,7 @@ def _has(label: str, name: str) -> bool:
     return re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", label) is not None
 
 
-def _copied(source: Source, arm: Node, old: str, new: str) -> Edit | None:
+def _copied(source: ParsedText, arm: Node, old: str, new: str) -> Edit | None:
     """Return the insertion of a case like another one, after it; None if the cases are not written alike."""
     assert arm.parent is not None
     arms = [one for one in arm.parent.named_children if one.type == arm.type]
@@ -142,7 +142,7 @@ def _copied(source: Source, arm: Node, old: str, new: str) -> Edit | None:
     return Edit(Span(end, end, ""), between + written.rstrip("\n") if "\n" in between else between + written)
 
 
-def _branched(source: Source, found: Sequence[Branch], old: str, new: str, names: Sequence[str]) -> Edit | None:
+def _branched(source: ParsedText, found: Sequence[Branch], old: str, new: str, names: Sequence[str]) -> Edit | None:
     """Return the insertion of a branch like that of another variant, after it; None if too few others have one."""
     model = next((branch for branch in found if compares(source, branch, old)), None)
     if model is None or any(compares(source, branch, new) for branch in found):

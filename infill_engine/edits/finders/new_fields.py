@@ -8,21 +8,22 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from infill_engine.edits.calls import Call
 from infill_engine.edits.changes import Shift, inserted
-from infill_engine.edits.finders.fields import beside, is_constructor, line_for, settings_of
-from infill_engine.edits.finders.signatures import ADDED_KNOWN, ADDED_UNKNOWN, MOST_CALLS, ValuesInSight
-from infill_engine.edits.lookup import MEMBERS
-from infill_engine.edits.names import Defined, defined_in
-from infill_engine.edits.occurrence import Occurrence, Owner
-from infill_engine.edits.parameters import parameter_list_of, parameters_of
-from infill_engine.edits.parsed import ParsedEdit
-from infill_engine.edits.renamings import renamings
-from infill_engine.edits.scopes import Names
-from infill_engine.edits.source import Source, ancestors
+from infill_engine.edits.constructs.calls import Call
+from infill_engine.edits.constructs.constructors import beside, is_constructor, line_for, settings_of
+from infill_engine.edits.constructs.parameters import parameter_list_of, parameters_of
+from infill_engine.edits.constructs.values import ADDED_KNOWN, ADDED_UNKNOWN, ValuesInSight
+from infill_engine.edits.parsed_edit import ParsedEdit
+from infill_engine.edits.parsed_text import ParsedText, ancestors
+from infill_engine.edits.resolution.captures import Defined, defined_in
+from infill_engine.edits.resolution.lookup import MEMBERS
+from infill_engine.edits.resolution.names import Names
+from infill_engine.edits.resolution.occurrence import Occurrence, Owner
+from infill_engine.edits.resolution.renamings import renamings
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
 
 IN_CONSTRUCTOR = 0.8
+MOST_LITERALS = 60
 UNCHANGED = Shift(())
 
 
@@ -42,7 +43,7 @@ def propose_new_fields(edit: ParsedEdit) -> list[Proposal]:
     return found
 
 
-def _declaration(source: Source, field: Defined) -> Node | None:
+def _declaration(source: ParsedText, field: Defined) -> Node | None:
     """Return the whole declaration of a field that needs a value, in the body of its class."""
     if field.kind not in (*MEMBERS, "variable") or source.syntax.required is None:
         return None
@@ -52,7 +53,7 @@ def _declaration(source: Source, field: Defined) -> Node | None:
     return whole if matches else None
 
 
-def _siblings(source: Source, declaration: Node) -> list[Defined]:
+def _siblings(source: ParsedText, declaration: Node) -> list[Defined]:
     """Return the other fields of the class, with those above the new one first, nearest first."""
     listed = declaration.parent
     assert listed is not None
@@ -67,7 +68,7 @@ def _siblings(source: Source, declaration: Node) -> list[Defined]:
     return [*reversed(above), *(one for one in fields if one.start > end)]
 
 
-def _in_constructor(source: Source, name: str, declaration: Node) -> Iterator[Proposal]:
+def _in_constructor(source: ParsedText, name: str, declaration: Node) -> Iterator[Proposal]:
     """Yield the parameter and the line that set a field in the only constructor, after those of a sibling."""
     listed = declaration.parent
     makers = [] if listed is None else [child for child in listed.named_children if is_constructor(source, child)]
@@ -90,7 +91,7 @@ def _in_constructor(source: Source, name: str, declaration: Node) -> Iterator[Pr
         yield Proposal(tuple(sorted((place, line))), f"set {name} in the constructor", IN_CONSTRUCTOR, Kind.FIELD)
 
 
-def _parameter_like(source: Source, model: Node, name: str, declaration: Node) -> str:
+def _parameter_like(source: ParsedText, model: Node, name: str, declaration: Node) -> str:
     """Return a parameter written like another one, with the type of a declared field; "" if that is not possible."""
     old, new = _type_of(model), _type_of(declaration)
     label = model.child_by_field_name("name") or model.child_by_field_name("pattern")
@@ -104,7 +105,7 @@ def _parameter_like(source: Source, model: Node, name: str, declaration: Node) -
     )
 
 
-def _like(source: Source, label: Node, name: str) -> str:
+def _like(source: ParsedText, label: Node, name: str) -> str:
     return "$" + name if source.text_of(label).startswith("$") else name
 
 
@@ -113,12 +114,12 @@ def _type_of(node: Node) -> Node | None:
     return next((found for found in inner if found is not None), None)
 
 
-def _in_literals(source: Source, field: Defined, declaration: Node) -> Iterator[Proposal]:
+def _in_literals(source: ParsedText, field: Defined, declaration: Node) -> Iterator[Proposal]:
     """Yield an entry for each literal of the class, next to that of a sibling; all literals have all siblings."""
     siblings = _siblings(source, declaration)
     found = [_entries(source, sibling) for sibling in siblings]
     literals = {entry.parent.id: entry.parent for entries in found for entry in entries if entry.parent is not None}
-    if not literals or len(literals) > MOST_CALLS or any(len(entries) != len(literals) for entries in found):
+    if not literals or len(literals) > MOST_LITERALS or any(len(entries) != len(literals) for entries in found):
         return
     values, edits, known = ValuesInSight(source, field.name), [], True
     below = siblings[0].start < field.start
@@ -135,7 +136,7 @@ def _in_literals(source: Source, field: Defined, declaration: Node) -> Iterator[
     yield Proposal(tuple(sorted(edits)), label, ADDED_KNOWN if known else ADDED_UNKNOWN, Kind.FIELD)
 
 
-def _entries(source: Source, sibling: Defined) -> list[Node]:
+def _entries(source: ParsedText, sibling: Defined) -> list[Node]:
     """Return the entries of literals that set a field of a class."""
     names = Names.of(source, sibling.name)
     one = None if names is None else names.at(sibling.start)
@@ -150,12 +151,12 @@ def _is_set(use: Occurrence, owner: Owner) -> bool:
     return owner in (use.owner, use.also)
 
 
-def _entry(source: Source, use: Occurrence) -> Node | None:
+def _entry(source: ParsedText, use: Occurrence) -> Node | None:
     around = (use.node, *ancestors(use.node))
     return next((node for node in list(around)[:3] if node.type in source.syntax.entries), None)
 
 
-def _entry_like(source: Source, model: Node, name: str, value: str) -> str:
+def _entry_like(source: ParsedText, model: Node, name: str, value: str) -> str:
     """Return an entry written like another one: `name: value`, or `name` alone; "" if the other has another form."""
     if value == name and not source.syntax.entries.isdisjoint(source.syntax.shorthands):
         return name
@@ -175,7 +176,7 @@ def _entry_like(source: Source, model: Node, name: str, value: str) -> str:
     )
 
 
-def _inserted(source: Source, model: Node, written: str, at: int, *, below: bool) -> Edit:
+def _inserted(source: ParsedText, model: Node, written: str, at: int, *, below: bool) -> Edit:
     """Return an entry inserted after or before another one, on a line of its own if the other has one."""
     start = source.to_char(model.start_byte)
     line = source.text.rfind("\n", 0, start) + 1

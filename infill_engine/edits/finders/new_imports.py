@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator
 
 from infill_engine.edits.changes import inserted, word_at
-from infill_engine.edits.imports import Import, addition, imports_of
-from infill_engine.edits.occurrence import Role
-from infill_engine.edits.parsed import ParsedEdit
-from infill_engine.edits.scopes import Names
+from infill_engine.edits.constructs.imports import Import, addition, imports_of
+from infill_engine.edits.parsed_edit import ParsedEdit
+from infill_engine.edits.resolution.names import Names
+from infill_engine.edits.resolution.occurrence import Role
 from infill_engine.edits.types import Kind, Proposal
 
 CONFIDENCE = 0.7

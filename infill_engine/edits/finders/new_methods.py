@@ -16,11 +16,10 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from infill_engine.edits.changes import inserted
-from infill_engine.edits.finders.implementations import class_of, declares
-from infill_engine.edits.occurrence import Occurrence, Role
-from infill_engine.edits.parsed import ParsedEdit
-from infill_engine.edits.scopes import Names
-from infill_engine.edits.source import Source, ancestors, with_decorators
+from infill_engine.edits.parsed_edit import ParsedEdit
+from infill_engine.edits.parsed_text import ParsedText, ancestors, with_decorators
+from infill_engine.edits.resolution.names import Names, declares_class
+from infill_engine.edits.resolution.occurrence import Occurrence, Role
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
 from infill_engine.text import lines
 from infill_engine.text.languages.node_types import Stubs
@@ -35,7 +34,7 @@ def propose_new_methods(edit: ParsedEdit) -> list[Proposal]:
     return new_methods_in(edit.after, edit)
 
 
-def new_methods_in(target: Source, edit: ParsedEdit) -> list[Proposal]:
+def new_methods_in(target: ParsedText, edit: ParsedEdit) -> list[Proposal]:
     """Return the proposals for a text: the edited one, or another one whose classes implement what it declares."""
     stubs = edit.syntax.stubs
     found: list[Proposal] = []
@@ -52,7 +51,7 @@ def new_methods_in(target: Source, edit: ParsedEdit) -> list[Proposal]:
     return found
 
 
-def _is_abstract(source: Source, node: Node, stubs: Stubs) -> bool:
+def _is_abstract(source: ParsedText, node: Node, stubs: Stubs) -> bool:
     if node.type not in stubs.methods or node.parent is None:
         return False
     if stubs.marked is None:
@@ -60,7 +59,7 @@ def _is_abstract(source: Source, node: Node, stubs: Stubs) -> bool:
     return stubs.marked.search(source.text_of(with_decorators(node))) is not None
 
 
-def _proposals(source: Source, method: Node, target: Source, stubs: Stubs) -> Iterator[Proposal]:
+def _proposals(source: ParsedText, method: Node, target: ParsedText, stubs: Stubs) -> Iterator[Proposal]:
     name = _name(source, method)
     holder = with_decorators(method).parent
     listed = [] if holder is None else [_inside(one) for one in holder.children]
@@ -89,21 +88,21 @@ def _inside(node: Node) -> Node:
     return node.child_by_field_name("definition") or node
 
 
-def _name(source: Source, method: Node) -> str:
+def _name(source: ParsedText, method: Node) -> str:
     name = method.child_by_field_name("name")
     return "" if name is None else source.text_of(name)
 
 
-def _classes(source: Source, name: str) -> set[tuple[str, ...]]:
+def _classes(source: ParsedText, name: str) -> set[tuple[str, ...]]:
     """Return the names of the classes that define a method."""
     names = Names.of(source, name)
     found = [] if names is None else [one for one in names.all if one.role is Role.DEFINITION]
-    classes = (None if names is None else class_of(names, one.scopes) for one in found)
+    classes = (None if names is None else names.class_around(one) for one in found)
     return {one.names for one in classes if one is not None}
 
 
 def _implementations(
-    source: Source, sibling: Node, target: Source, stubs: Stubs
+    source: ParsedText, sibling: Node, target: ParsedText, stubs: Stubs
 ) -> Iterator[tuple[Node, tuple[str, ...]]]:
     """Yield the methods of a text that implement one of an interface, with the names of their classes."""
     name, node = _name(source, sibling), sibling.child_by_field_name("name")
@@ -111,11 +110,11 @@ def _implementations(
     own = None if names is None or node is None else names.at(source.to_char(node.start_byte))
     if names is None or others is None or own is None or others.opaque:
         return
-    base = class_of(names, own.scopes)
-    if base is None or (target is not source and declares(target, base)):
+    base = names.class_around(own)
+    if base is None or (target is not source and declares_class(target, base)):
         return
     for one in others.all:
-        other = class_of(others, one.scopes) if one.role is Role.DEFINITION and (names, one) != (others, own) else None
+        other = others.class_around(one) if one.role is Role.DEFINITION and (names, one) != (others, own) else None
         function = None if other is None else _function(one)
         if other is None or function is None or other.names == base.names:
             continue
@@ -127,7 +126,7 @@ def _function(one: Occurrence) -> Node | None:
     return next((near for near in list(ancestors(one.node))[:2] if near.child_by_field_name("body") is not None), None)
 
 
-def _head(source: Source, method: Node, stubs: Stubs) -> str:
+def _head(source: ParsedText, method: Node, stubs: Stubs) -> str:
     """Return a method of an interface up to its body, without modifiers."""
     body = method.child_by_field_name("body")
     end = method.end_byte if body is None else body.start_byte
@@ -135,7 +134,9 @@ def _head(source: Source, method: Node, stubs: Stubs) -> str:
     return text if stubs.modifiers is None else stubs.modifiers.sub("", text)
 
 
-def _stub(source: Source, method: Node, sibling: Node, target: Source, other: Node, stubs: Stubs) -> Edit | None:
+def _stub(
+    source: ParsedText, method: Node, sibling: Node, target: ParsedText, other: Node, stubs: Stubs
+) -> Edit | None:
     """Return the insertion of a method below the one that implements another; None if that is written differently."""
     text, body = target.text, other.child_by_field_name("body")
     assert body is not None
@@ -153,7 +154,7 @@ def _stub(source: Source, method: Node, sibling: Node, target: Source, other: No
     return Edit(Span(last, last, ""), ("\n" if close else "\n\n") + indent + made)
 
 
-def _body(source: Source, other: Node, body: Node, indent: str, stubs: Stubs) -> str:
+def _body(source: ParsedText, other: Node, body: Node, indent: str, stubs: Stubs) -> str:
     """Return a body laid out like another one."""
     text, start = source.text, source.to_char(body.start_byte)
     before = text[source.to_char(other.start_byte) : start]

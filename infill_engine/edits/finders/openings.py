@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from infill_engine.edits.names import defined_in
-from infill_engine.edits.parsed import ParsedEdit
-from infill_engine.edits.source import Source, ancestors
+from infill_engine.edits.parsed_edit import ParsedEdit
+from infill_engine.edits.parsed_text import ParsedText, ancestors
+from infill_engine.edits.resolution.captures import defined_in
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
 from infill_engine.text import lines
 
@@ -32,7 +32,7 @@ class _Function:
     statements: list[Node]
     parameters: dict[str, str]
 
-    def first(self, source: Source, count: int) -> str:
+    def first(self, source: ParsedText, count: int) -> str:
         """Return the text of the first statements."""
         start, end = self.statements[0].start_byte, self.statements[count - 1].end_byte
         return source.text[source.to_char(start) : source.to_char(end)].rstrip()
@@ -85,7 +85,7 @@ def _line(text: str) -> str:
     return text.split("\n")[0].strip()
 
 
-def _count(source: Source, own: _Function, start: int, end: int) -> int:
+def _count(source: ParsedText, own: _Function, start: int, end: int) -> int:
     """Return how many of the first statements are what was added; 0 if something else is."""
     spans = [source.span_of(one) for one in own.statements]
     added = [first >= start and last <= end + 1 for first, last in spans]
@@ -93,7 +93,7 @@ def _count(source: Source, own: _Function, start: int, end: int) -> int:
     return count if spans[0][0] == start and not any(added[count:]) else 0
 
 
-def _function(source: Source, node: Node) -> _Function | None:
+def _function(source: ParsedText, node: Node) -> _Function | None:
     body, listed = node.child_by_field_name("body"), node.child_by_field_name("parameters")
     declarator = node.child_by_field_name("declarator")
     if listed is None and declarator is not None:
@@ -113,7 +113,7 @@ def _function(source: Source, node: Node) -> _Function | None:
     return _Function(node, statements, parameters) if statements else None
 
 
-def _is_text(source: Source, statement: Node) -> bool:
+def _is_text(source: ParsedText, statement: Node) -> bool:
     inside = statement.named_children[0] if statement.named_child_count == 1 else statement
     return inside.type in source.nodes.strings
 
@@ -131,7 +131,7 @@ def _beside(node: Node) -> Iterator[Node]:
             yield inside
 
 
-def _addition(source: Source, own: _Function, like: _Function, other: _Function, count: int) -> Sequence[Edit]:
+def _addition(source: ParsedText, own: _Function, like: _Function, other: _Function, count: int) -> Sequence[Edit]:
     """Return the insertion of the first statements of a function in another one, if it has the parameters."""
     text, first = own.first(source, count), source.to_char(other.statements[0].start_byte)
     used = [name for name in own.parameters if re.search(rf"(?<![\w$])\$?{re.escape(name)}(?![\w$])", text)]

@@ -6,9 +6,9 @@ def load(path, size):               and so     :param path: what to read
 
 from collections.abc import Iterator
 
-from infill_engine.edits.documentation import Documented, documented
-from infill_engine.edits.finders.signatures import Signature, changed_signatures
-from infill_engine.edits.parsed import ParsedEdit
+from infill_engine.edits.constructs.documentation import Documented, documented
+from infill_engine.edits.constructs.signatures import Signature, changed_signatures
+from infill_engine.edits.parsed_edit import ParsedEdit
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
 
 REMOVED, ADDED = 0.7, 0.55

@@ -2,15 +2,15 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
-from infill_engine.edits.calls import calls_of, is_overloaded
 from infill_engine.edits.changes import Shift
-from infill_engine.edits.definitions import meant_by
-from infill_engine.edits.documentation import documented
-from infill_engine.edits.occurrence import FOREIGN, Occurrence, Owner, Role, defines
-from infill_engine.edits.parsed import ParsedEdit
-from infill_engine.edits.renamings import Renaming, renamings
-from infill_engine.edits.scopes import Names
-from infill_engine.edits.source import Source, ancestors, enclosing
+from infill_engine.edits.constructs.calls import calls_of, is_overloaded
+from infill_engine.edits.constructs.documentation import documented
+from infill_engine.edits.parsed_edit import ParsedEdit
+from infill_engine.edits.parsed_text import ParsedText, ancestors, enclosing
+from infill_engine.edits.resolution.definitions import meant_by
+from infill_engine.edits.resolution.names import Names
+from infill_engine.edits.resolution.occurrence import FOREIGN, Occurrence, Owner, Role, defines
+from infill_engine.edits.resolution.renamings import Renaming, renamings
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
 from infill_engine.text.languages.node_types import Syntax
 
@@ -61,7 +61,7 @@ def _together(proposals: Sequence[Proposal]) -> Proposal:
     return Proposal(edits, _label(edits), max(proposal.confidence for proposal in proposals), Kind.RENAME)
 
 
-def _proposals(source: Source, names: Names, renaming: Renaming, shift: Shift) -> Iterator[Proposal]:
+def _proposals(source: ParsedText, names: Names, renaming: Renaming, shift: Shift) -> Iterator[Proposal]:
     edited = [one for start in renaming.starts if (one := names.at(start)) is not None]
     owner = edited[0].owner if edited else None
     if owner is None or names.opaque or any(one.owner != owner for one in edited):
@@ -108,7 +108,7 @@ def _proposals(source: Source, names: Names, renaming: Renaming, shift: Shift) -
 
 
 def _replaced(
-    source: Source, group: Sequence[Occurrence], renaming: Renaming, shift: Shift, *, known: bool
+    source: ParsedText, group: Sequence[Occurrence], renaming: Renaming, shift: Shift, *, known: bool
 ) -> Iterator[Proposal]:
     """Yield the other uses of a name that two uses no longer mean; then what is imported, if the new name is not known
     everywhere."""
@@ -210,7 +210,7 @@ def _is_taken(others: Names, names: Names, owner: Owner) -> bool:
     )
 
 
-def _confidence(source: Source, group: Sequence[Occurrence], edited: Sequence[Occurrence], syntax: Syntax) -> float:
+def _confidence(source: ParsedText, group: Sequence[Occurrence], edited: Sequence[Occurrence], syntax: Syntax) -> float:
     first = min(edited, key=lambda one: one.start)
     kind = "member" if first.role is Role.MEMBER else first.kind
     certain = CONFIDENCE.get(kind, OTHERWISE)
@@ -225,7 +225,7 @@ def _confidence(source: Source, group: Sequence[Occurrence], edited: Sequence[Oc
     return certain
 
 
-def _keywords(source: Source, names: Names, edited: Sequence[Occurrence]) -> list[Occurrence]:
+def _keywords(source: ParsedText, names: Names, edited: Sequence[Occurrence]) -> list[Occurrence]:
     """Return the arguments that calls pass by the name of a parameter."""
     spelled = [one for one in names.all if one.role is Role.KEYWORD]
     parameters = [one for one in edited if one.kind in ("parameter", "promoted")]
@@ -257,7 +257,7 @@ def _is_named_elsewhere(names: Names, edited: Sequence[Occurrence], known: Seque
     )
 
 
-def _documented(source: Source, edited: Sequence[Occurrence]) -> list[Occurrence]:
+def _documented(source: ParsedText, edited: Sequence[Occurrence]) -> list[Occurrence]:
     """Return the names of a parameter in the documentation of its function."""
     found = []
     for one in edited:

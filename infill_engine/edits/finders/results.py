@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 
 from tree_sitter import Node
 
-from infill_engine.edits.calls import Call, calls_of
-from infill_engine.edits.parsed import ParsedEdit
-from infill_engine.edits.source import Source, enclosing
+from infill_engine.edits.constructs.calls import Call, calls_of
+from infill_engine.edits.parsed_edit import ParsedEdit
+from infill_engine.edits.parsed_text import ParsedText, enclosing
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
 
 NAMED, UNNAMED = 0.75, 0.55  # if each new value has a name, and if "_" stands for one
@@ -40,7 +40,7 @@ def propose_results(edit: ParsedEdit) -> list[Proposal]:
     return found
 
 
-def _function_at(source: Source, at: int) -> Node | None:
+def _function_at(source: ParsedText, at: int) -> Node | None:
     """Return the function around the text of a line."""
     line = source.text.rfind("\n", 0, at) + 1
     indent = len(source.text[line:at]) - len(source.text[line:at].lstrip())
@@ -48,14 +48,14 @@ def _function_at(source: Source, at: int) -> Node | None:
     return node if node.type in source.syntax.functions else enclosing(node, source.syntax.functions)
 
 
-def _results(source: Source, function: Node) -> list[list[str]]:
+def _results(source: ParsedText, function: Node) -> list[list[str]]:
     """Return the values of each `return`, and of an expression at the end; empty if their numbers differ."""
     nodes = [*_returns(source, function)]
     values = [_values(source, node) for node in nodes]
     return values if len({*map(len, values)}) == 1 else []
 
 
-def _returns(source: Source, node: Node) -> Iterator[Node | None]:
+def _returns(source: ParsedText, node: Node) -> Iterator[Node | None]:
     """Yield the node that each `return` of a function returns; None if it returns nothing."""
     for child in node.named_children:
         if child.type in RETURNS:
@@ -69,7 +69,7 @@ def _returns(source: Source, node: Node) -> Iterator[Node | None]:
             yield last
 
 
-def _values(source: Source, node: Node | None) -> list[str]:
+def _values(source: ParsedText, node: Node | None) -> list[str]:
     if node is None:
         return []
     several = node.type in LISTS + WRAPPED

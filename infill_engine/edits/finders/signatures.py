@@ -1,101 +1,24 @@
 """A parameter was added, removed or moved: propose the calls in this file."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
-from tree_sitter import Node
-
-from infill_engine.edits.arguments import CallSite, Replacement, cut, insert, passed_to, writes
-from infill_engine.edits.calls import Call, calls_of
-from infill_engine.edits.changes import Shift, inserted
-from infill_engine.edits.documentation import is_typed_above
-from infill_engine.edits.occurrence import Occurrence, Role
-from infill_engine.edits.parameters import (
+from infill_engine.edits.changes import Shift
+from infill_engine.edits.constructs.arguments import CallSite, Replacement, cut, insert, passed_to, writes
+from infill_engine.edits.constructs.calls import calls_of
+from infill_engine.edits.constructs.parameters import (
     Parameter,
     Passing,
     arguments_of,
-    fields_of,
-    parameter_list_of,
-    parameters_of,
 )
-from infill_engine.edits.parsed import ParsedEdit
-from infill_engine.edits.scopes import Names
-from infill_engine.edits.source import Source, ancestors, enclosing
+from infill_engine.edits.constructs.signatures import Signature, changed_signatures
+from infill_engine.edits.constructs.values import ADDED_KNOWN, ADDED_UNKNOWN, ValuesInSight
+from infill_engine.edits.parsed_edit import ParsedEdit
+from infill_engine.edits.parsed_text import ParsedText
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
 
 REMOVED, MOVED = 0.93, 0.9
-ADDED_KNOWN = 0.75  # every call can see a variable with the parameter's name
-ADDED_UNKNOWN = 0.52  # the place is certain, the value is not
 UNCERTAIN = 0.75  # factor with calls on objects of unknown class
 MOST_CALLS = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """A function whose parameters the user has changed."""
-
-    function: Node  # in the text before
-    before: tuple[Parameter, ...]
-    after: tuple[Parameter, ...]
-
-    @property
-    def added(self) -> list[Parameter]:
-        """Parameters that are new."""
-        old = {parameter.name for parameter in self.before}
-        return [parameter for parameter in self.after if parameter.name not in old]
-
-    @property
-    def removed(self) -> list[Parameter]:
-        """Parameters that are gone."""
-        new = {parameter.name for parameter in self.after}
-        return [parameter for parameter in self.before if parameter.name not in new]
-
-
-def changed_signatures(edit: ParsedEdit) -> Iterator[Signature]:
-    """Yield the functions whose parameters the changes touch."""
-    before, after, syntax = edit.before, edit.after, edit.syntax
-    seen = set()
-    for change in edit.changes:
-        node = before.node_at(change.start, change.end)
-        holder = node if node.type in syntax.parameter_lists else enclosing(node, syntax.parameter_lists)
-        function = None if holder is None else enclosing(holder, syntax.functions | syntax.heads)
-        if function is None or parameter_list_of(syntax, function) != holder or function.id in seen:
-            continue
-        seen.add(function.id)
-        if is_typed_above(before, function):
-            continue
-        now = _same_function(edit, function)
-        old = parameters_of(before, function)
-        new = None if now is None else parameters_of(after, now)
-        if old is not None and new is not None and old != new:
-            yield Signature(function, old, new)
-    yield from _changed_fields(edit)
-
-
-def _changed_fields(edit: ParsedEdit) -> Iterator[Signature]:
-    """Yield the data classes whose fields the changes touch. A field is a parameter of the constructor."""
-    seen = set()
-    for change, _, end in inserted(edit.changes):
-        at = end - len(change.new.lstrip())
-        node = edit.after.node_at(at, at)
-        around = enclosing(node, ("call",)), enclosing(node, ("class_definition",))
-        makers = (one for one in around if one is not None)
-        now = next((one for made in makers if (one := _named(made)) is not None), None)
-        name = None if now is None else now.child_by_field_name("name") or now.child_by_field_name("left")
-        place = None if name is None else edit.back(*edit.after.span_of(name))
-        holder = None if place is None else edit.before.node_at(*place).parent
-        if now is None or holder is None or holder.type != now.type or holder.id in seen:
-            continue
-        seen.add(holder.id)
-        old, new = fields_of(edit.before, holder), fields_of(edit.after, now)
-        if old is not None and new is not None and old != new:
-            yield Signature(holder, old, new)
-
-
-def _named(made: Node) -> Node | None:
-    """Return a class, or the assignment of one that a call makes."""
-    above = made.parent if made.type == "call" else made
-    return above if above is not None and above.type in ("assignment", made.type) else None
 
 
 def propose_calls(edit: ParsedEdit) -> list[Proposal]:
@@ -112,11 +35,11 @@ def propose_calls(edit: ParsedEdit) -> list[Proposal]:
     return found
 
 
-Rewrite = Callable[[Source, Signature, CallSite], list[Replacement] | None]  # None: this call cannot be followed
+Rewrite = Callable[[ParsedText, Signature, CallSite], list[Replacement] | None]  # None: this call cannot be followed
 
 
 def _update(
-    source: Source,
+    source: ParsedText,
     signature: Signature,
     shift: Shift,
     rewrite: Rewrite,
@@ -155,7 +78,7 @@ def _update(
         yield Proposal(tuple(sorted(more)), text, confidence * UNCERTAIN, Kind.SIGNATURE)
 
 
-def _without(source: Source, signature: Signature, site: CallSite) -> list[Replacement] | None:
+def _without(source: ParsedText, signature: Signature, site: CallSite) -> list[Replacement] | None:
     """Remove the arguments of removed parameters."""
     gone = {parameter.name for parameter in signature.removed}
     passed = passed_to(signature.before, site)
@@ -167,7 +90,7 @@ def _without(source: Source, signature: Signature, site: CallSite) -> list[Repla
     return cut(site, kept)
 
 
-def _reordered(_source: Source, signature: Signature, site: CallSite) -> list[Replacement] | None:
+def _reordered(_source: ParsedText, signature: Signature, site: CallSite) -> list[Replacement] | None:
     """Put the positional arguments into the new order."""
     passed = passed_to(signature.before, site)
     if passed is None:
@@ -186,7 +109,7 @@ def _reordered(_source: Source, signature: Signature, site: CallSite) -> list[Re
     ]
 
 
-def _additions(source: Source, signature: Signature, shift: Shift) -> Iterator[Proposal]:
+def _additions(source: ParsedText, signature: Signature, shift: Shift) -> Iterator[Proposal]:
     """Yield an argument for each new parameter that is required."""
     if len(signature.added) != 1 or signature.added[0].passing is Passing.REST:
         return
@@ -200,7 +123,7 @@ def _additions(source: Source, signature: Signature, shift: Shift) -> Iterator[P
     known = True
     placeholder = f"${parameter.name}" if f"${parameter.name}" in parameter.text else parameter.name
 
-    def with_argument(source: Source, signature: Signature, site: CallSite) -> list[Replacement] | None:
+    def with_argument(source: ParsedText, signature: Signature, site: CallSite) -> list[Replacement] | None:
         nonlocal known
         value = in_sight.at(site.call)
         known = known and value is not None
@@ -212,47 +135,8 @@ def _additions(source: Source, signature: Signature, shift: Shift) -> Iterator[P
         yield Proposal(proposal.edits, proposal.label, certain * proposal.confidence, Kind.SIGNATURE)
 
 
-class ValuesInSight:
-    """Finds a value for a new parameter at a call: a variable or member of the same name."""
-
-    def __init__(self, source: Source, name: str) -> None:
-        self._source, self._name = source, name
-        self._names = Names.of(source, name)
-
-    def at(self, call: Call) -> str | None:
-        """Return a variable in scope at the call, or a member of its object; None if there is neither."""
-        if self._names is None:
-            return None
-        syntax, around, in_function = self._source.syntax, list(ancestors(call.arguments)), False
-        known: dict[int, list[Occurrence]] = {}
-        for one in self._names.all:
-            if one.owner is not None and one.role in (Role.DEFINITION, Role.MEMBER):
-                known.setdefault(one.owner.scope, []).append(one)
-        for node in around:
-            in_function = in_function or node.type in syntax.functions
-            members, variables = known.get(self._names.class_of(node), ()), known.get(node.id, ())
-            variable = next((one for one in variables if self._is_before(one, call)), None)
-            if variable is not None:
-                return self._sigil(variable) + self._name
-            if members and in_function and syntax.own_member:
-                return syntax.own_member.format(name=self._name)
-            if members:
-                return self._name if not in_function or self._names.scopes[-node.id].kind == "open" else None
-        return None
-
-    def _is_before(self, one: Occurrence, call: Call) -> bool:
-        """Return whether a variable has its value when a call is made, as far as one function tells."""
-        functions = self._source.syntax.functions
-        same = enclosing(one.node, functions) == enclosing(call.arguments, functions)
-        return one.kind == "function" or not same or one.node.start_byte < call.arguments.start_byte
-
-    def _sigil(self, one: Occurrence) -> str:
-        before = self._source.text[one.start - 1 : one.start]
-        return before if before in self._source.syntax.sigils else ""
-
-
 def _inserted(
-    source: Source, signature: Signature, site: CallSite, parameter: Parameter, value: str
+    source: ParsedText, signature: Signature, site: CallSite, parameter: Parameter, value: str
 ) -> list[Replacement] | None:
     """Return the call with one more argument, by position if the others are, otherwise by name."""
     arguments = site.arguments
@@ -276,17 +160,3 @@ def _shifts_positions(signature: Signature) -> bool:
 
 def _order(parameters: Sequence[Parameter]) -> list[str]:
     return [parameter.name for parameter in parameters]
-
-
-def _same_function(edit: ParsedEdit, function: Node) -> Node | None:
-    """Return the function in the text after the changes."""
-    after, holder = edit.after, parameter_list_of(edit.syntax, function)
-    if holder is None:
-        return None
-    at = edit.shift.offset(edit.before.to_char(holder.start_byte))
-    node = after.node_at(at, at + 1)
-    found = node if node.type == holder.type else enclosing(node, (holder.type,))
-    if found is None or after.to_char(found.start_byte) != at:
-        return None
-    now = enclosing(found, edit.syntax.functions | edit.syntax.heads)
-    return now if now is not None and now.type == function.type else None

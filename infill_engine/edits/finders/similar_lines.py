@@ -13,10 +13,10 @@ from tree_sitter import Node
 from infill_engine.context.line_shapes import WORD, is_name, keywords_of, shape_of
 from infill_engine.context.name_exchange import exchanged_names, renamed_word
 from infill_engine.edits.changes import Shift, words_changed
-from infill_engine.edits.parsed import ParsedEdit
-from infill_engine.edits.renamings import renamings
-from infill_engine.edits.replaced import Replaced
-from infill_engine.edits.source import Source, ancestors, enclosing
+from infill_engine.edits.checks.replaced import Replaced
+from infill_engine.edits.parsed_edit import ParsedEdit
+from infill_engine.edits.parsed_text import ParsedText, ancestors, enclosing
+from infill_engine.edits.resolution.renamings import renamings
 from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
 from infill_engine.text import lines
 from infill_engine.text.sequences import common_ends
@@ -105,7 +105,7 @@ def _is_other_name(edit: ParsedEdit) -> bool:
     )
 
 
-def _declares(source: Source, line: _Line) -> bool:
+def _declares(source: ParsedText, line: _Line) -> bool:
     """Return whether a line begins a function, a class or an import."""
     start = source.to_byte(line.start)
     first = source.node_at(line.start, line.start + 1)
@@ -113,7 +113,7 @@ def _declares(source: Source, line: _Line) -> bool:
     return any(node.type in source.syntax.declarations for top in around for node in (top, *top.named_children))
 
 
-def _changed_line(before: Source, after: Source, changes: Sequence[Change]) -> tuple[_Line, str] | None:
+def _changed_line(before: ParsedText, after: ParsedText, changes: Sequence[Change]) -> tuple[_Line, str] | None:
     """Return the one line that contains all changes, before and after."""
     if not changes:
         return None
@@ -133,7 +133,7 @@ def _changed_line(before: Source, after: Source, changes: Sequence[Change]) -> t
     return _Line(start + lead, start + lead + len(content), content, text.count("\n", 0, start)), new.strip()
 
 
-def _around(source: Source, line: _Line) -> Iterator[_Line]:
+def _around(source: ParsedText, line: _Line) -> Iterator[_Line]:
     """Yield the other lines around a line that have its shape."""
     text, language = source.text, source.language
     shape = shape_of(line.text, language)
@@ -209,18 +209,18 @@ def _carries_over(old: Sequence[str], other: Sequence[str], new: Sequence[str]) 
     return all(one in new for one, another in zip(old, other, strict=True) if one != another and not one.isspace())
 
 
-def _in_text(source: Source, change: Change) -> bool:
+def _in_text(source: ParsedText, change: Change) -> bool:
     """Return whether a change is inside a string or a comment."""
     node = source.node_at(change.start, change.end)
     inside = node.type in source.syntax.string_parts and not node.named_child_count
     return inside or node.type in (*source.nodes.strings, *source.nodes.comments, "string_end")
 
 
-def _holder(source: Source, at: int, types: frozenset[str]) -> Node | None:
+def _holder(source: ParsedText, at: int, types: frozenset[str]) -> Node | None:
     return enclosing(source.node_at(at, at + 1), types)
 
 
-def _within(source: Source, node: Node, at: int) -> bool:
+def _within(source: ParsedText, node: Node, at: int) -> bool:
     start, end = source.span_of(node)
     return start <= at < end
 
@@ -230,7 +230,7 @@ def _says_something(token: str) -> bool:
     return not token.isspace() and not token[0].isdigit()
 
 
-def _is_comment(source: Source, line: _Line) -> bool:
+def _is_comment(source: ParsedText, line: _Line) -> bool:
     node = source.node_at(line.start, min(line.start + 1, len(source.text)))
     return node.type in source.nodes.comments or (
         node.type in source.syntax.string_parts and "\n" in source.text_of(node)

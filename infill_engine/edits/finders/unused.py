@@ -5,12 +5,12 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from infill_engine.edits.names import defined_in
-from infill_engine.edits.occurrence import FOREIGN, Occurrence, Role, defines
-from infill_engine.edits.parsed import ParsedEdit
-from infill_engine.edits.scopes import Names
-from infill_engine.edits.source import Source, ancestors
-from infill_engine.edits.templates import WORD
+from infill_engine.edits.parsed_edit import ParsedEdit
+from infill_engine.edits.parsed_text import ParsedText, ancestors
+from infill_engine.edits.resolution.captures import defined_in
+from infill_engine.edits.resolution.names import Names
+from infill_engine.edits.resolution.occurrence import FOREIGN, Occurrence, Role, defines
+from infill_engine.edits.tokens import WORD
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
 from infill_engine.text import lines
 
@@ -57,7 +57,7 @@ def _removals(edit: ParsedEdit, word: str) -> Iterator[Proposal]:
         yield Proposal((Edit(Span(start, end, edit.after.text[start:end]), ""),), label, confidence, Kind.FIELD)
 
 
-def _import(source: Source, one: Occurrence) -> tuple[int, int] | None:
+def _import(source: ParsedText, one: Occurrence) -> tuple[int, int] | None:
     """Return the part of a statement that imports a name: all its lines, or an element of a list."""
     around = [one.node, *ancestors(one.node)]
     at = next((at for at, node in enumerate(around) if node.type in source.syntax.imports), None)
@@ -73,7 +73,7 @@ def _import(source: Source, one: Occurrence) -> tuple[int, int] | None:
     return _element(source, inside[-1]) if inside else None
 
 
-def _element(source: Source, node: Node) -> tuple[int, int]:
+def _element(source: ParsedText, node: Node) -> tuple[int, int]:
     """Return an element of a list with the comma after it, or else before it; its line, if it is alone there."""
     start, end = source.span_of(node)
     first, last = lines.around(source.text, start, end)
@@ -86,7 +86,7 @@ def _element(source: Source, node: Node) -> tuple[int, int]:
     return (start if before is None else before.start()), end
 
 
-def _lines(source: Source, node: Node) -> tuple[int, int] | None:
+def _lines(source: ParsedText, node: Node) -> tuple[int, int] | None:
     """Return the lines of a statement that is alone on them."""
     start, end = lines.around(source.text, *source.span_of(node))
     alone = source.text[start:end].strip().rstrip(";") == source.text_of(node).strip().rstrip(";")
@@ -98,7 +98,7 @@ def _is_same_statement(one: Occurrence, other: Occurrence) -> bool:
     return one.kind in FOREIGN and one.node.start_point[0] == other.node.start_point[0]
 
 
-def _line(source: Source, one: Occurrence) -> tuple[int, int] | None:
+def _line(source: ParsedText, one: Occurrence) -> tuple[int, int] | None:
     """Return the line that gives a local variable or a private field a value that does nothing else."""
     start, end = lines.around(source.text, one.start, one.end)
     text, sign = source.text[start:end], source.text[one.end : end].strip()

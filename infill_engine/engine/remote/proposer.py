@@ -6,7 +6,7 @@ from infill_engine.engine.remote.server import Server, Text
 from infill_engine.sampling.proposals import Proposals, unscored
 from infill_engine.sampling.proposer import Capabilities, Proposer
 from infill_engine.settings import SamplerSettings
-from infill_engine.types import ONE_HOLE, Draft, Hole, Holes, Proposal, TextRequest
+from infill_engine.types import ONE_HOLE, Draft, Hole, Holes, ProposedText, TextRequest
 
 MAX_TOKENS, MAX_TOKENS_OF_LINES = 48, 160
 DEFAULT_LOGPROB = -0.5  # of a token, if the server does not report it; set by hand
@@ -63,10 +63,10 @@ class RemoteProposer(Proposer):
         )
 
 
-def _proposal_of(text: Text) -> Proposal:
+def _proposal_of(text: Text) -> ProposedText:
     logprobs = text.logprobs or (DEFAULT_LOGPROB,)
     tokens = len(text.logprobs) or -(-len(text.text) // CHARACTERS_PER_TOKEN)
-    return Proposal(
+    return ProposedText(
         text.text,
         sum(logprobs) / len(logprobs),
         min(logprobs),

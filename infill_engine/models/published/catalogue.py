@@ -45,7 +45,7 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class Family:
     """A family: the `model_type`s of its checkpoints and its capabilities."""
 
     name: str
@@ -57,7 +57,7 @@ class Known:
 QWEN_7B = 0.545  # billions: 152,064 embeddings of 3,584
 
 CATALOGUE = (
-    Known(
+    Family(
         "dream",
         ("Dream", "dream"),
         Sight.BOTH,
@@ -66,13 +66,13 @@ CATALOGUE = (
             Published("apple/DiffuCoder-7B-Base", "apple-amlr", 7.62, QWEN_7B, 54.8, OPEN_DLLM),
         ),
     ),
-    Known(
+    Family(
         "dreamon",
         ("Dream", "dream"),
         Sight.BOTH,
         (Published("Dream-org/DreamOn-v0-7B", APACHE, 7.62, QWEN_7B, note="finds the length of a hole by itself"),),
     ),
-    Known(
+    Family(
         "open-dcoder",
         ("qwen2",),
         Sight.BOTH,
@@ -88,25 +88,25 @@ CATALOGUE = (
             ),
         ),
     ),
-    Known(
+    Family(
         "a2d",
         ("a2d-qwen2", "a2d-qwen3", "a2d-llama"),
         Sight.BOTH,
         (Published("dllm-hub/Qwen3-0.6B-diffusion-mdlm-v0.1", "see its card", 0.60, 0.156),),
     ),
-    Known(
+    Family(
         "llada",
         ("llada",),
         Sight.BOTH,
         (Published("GSAI-ML/LLaDA-8B-Base", "MIT", 8.02, 0.518, 48.3, OPEN_DLLM),),
     ),
-    Known(
+    Family(
         "stable-diffcoder",
         ("llama",),
         Sight.PROMPT,
         (Published("ByteDance-Seed/Stable-DiffCoder-8B-Base", "MIT", 8.25, 0.635),),
     ),
-    Known(
+    Family(
         "qwen2.5-coder",
         ("qwen2",),
         Sight.ORDER,
@@ -117,25 +117,25 @@ CATALOGUE = (
             Published("Qwen/Qwen2.5-Coder-7B", APACHE, 7.62, 1.09),
         ),
     ),
-    Known(
+    Family(
         "starcoder2",
         ("starcoder2",),
         Sight.ORDER,
         (Published("bigcode/starcoder2-3b", "BigCode OpenRAIL-M", 3.03, 0.151),),
     ),
-    Known(
+    Family(
         "deepseek-coder",
         ("llama",),
         Sight.ORDER,
         (Published("deepseek-ai/deepseek-coder-1.3b-base", "DeepSeek licence", 1.35, 0.066),),
     ),
-    Known(
+    Family(
         "codegemma",
         ("gemma",),
         Sight.ORDER,
         (Published("google/codegemma-2b", GEMMA, 2.51, 0.524, 78.4, CODEGEMMA),),
     ),
-    Known(
+    Family(
         "mellum",
         ("llama",),
         Sight.ORDER,
@@ -144,6 +144,6 @@ CATALOGUE = (
 )
 
 
-def known_for(model_type: str) -> Iterator[Known]:
+def known_for(model_type: str) -> Iterator[Family]:
     """Yield the families with this model type. Their tokens tell them apart."""
     return (known for known in CATALOGUE if model_type in known.model_types)

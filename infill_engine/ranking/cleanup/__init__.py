@@ -24,7 +24,7 @@ from infill_engine.ranking.cleanup.repetition import conversions, neighbours, re
 from infill_engine.ranking.cleanup.secret_values import secret_values
 from infill_engine.ranking.cleanup.words import cut_words, scripts
 from infill_engine.text.embedded import within_embedded
-from infill_engine.types import Hole, InfillRequest, Proposal
+from infill_engine.types import Hole, InfillRequest, ProposedText
 
 Rule = Callable[[str, InfillRequest, Hole], str | None]
 
@@ -62,7 +62,9 @@ def clean(text: str, request: InfillRequest, hole: Hole) -> str | None:
     return text if dropped_by is None else None
 
 
-def cleaned(proposals: Iterable[Proposal], request: InfillRequest, hole: Hole) -> list[tuple[Proposal, Rule | None]]:
+def cleaned(
+    proposals: Iterable[ProposedText], request: InfillRequest, hole: Hole
+) -> list[tuple[ProposedText, Rule | None]]:
     """Return the proposals as they would be inserted, each with the rule that dropped it, if any.
 
     A dropped text has passed the rules before that one.

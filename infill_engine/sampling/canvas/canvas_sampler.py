@@ -16,7 +16,7 @@ from infill_engine.sampling.canvas.read_canvas import originals_of, proposals_of
 from infill_engine.sampling.proposals import Proposals, unscored, unscored_drafts
 from infill_engine.sampling.proposer import Capabilities, Proposer, Rehearsal
 from infill_engine.settings import SamplerSettings
-from infill_engine.types import ONE_HOLE, Draft, Hole, Holes, InfillRequest, Proposal, Surroundings, TextRequest
+from infill_engine.types import ONE_HOLE, Draft, Hole, Holes, InfillRequest, ProposedText, Surroundings, TextRequest
 
 WARM_UP_ROUNDS, WARM_UP_MS = 2, 5_000.0
 
@@ -109,7 +109,7 @@ class CanvasSampler(Proposer):
         context = yield from self.model.encode(prefix, around.suffix)
         return context, partial_word
 
-    def _denoise(self, read: _Read) -> Job[list[Proposal] | None]:
+    def _denoise(self, read: _Read) -> Job[list[ProposedText] | None]:
         """Return all proposals; None if there was no time for even one step and nothing was retrieved."""
         limit = self._limits[0]
         lengths = self.model.propose_lengths(read.context, read.hole.kind, read.request.candidates)
@@ -129,7 +129,7 @@ class CanvasSampler(Proposer):
         task = Task(read.context, canvas, rows, constraints)
         return (yield from denoise(self.model, task, self._settings, self.costs, read.due))
 
-    def _as_found(self, read: _Read, rows: list[Row], step: Step | None) -> Iterator[Proposal]:
+    def _as_found(self, read: _Read, rows: list[Row], step: Step | None) -> Iterator[ProposedText]:
         """Yield all retrieved drafts as found, including those without memory or time for a canvas row."""
         seen = [] if step is None else originals_of(step, rows, self.model.info.copies_end)
         yield from seen

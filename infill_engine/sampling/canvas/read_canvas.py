@@ -8,12 +8,12 @@ from infill_engine.models.base import CanvasModel
 from infill_engine.models.canvas.canvas import State
 from infill_engine.sampling.canvas.denoise import Row, Step
 from infill_engine.settings import SamplerSettings
-from infill_engine.types import Proposal, Source
+from infill_engine.types import ProposedText, Source
 
 
 def proposals_of(
     model: CanvasModel, step: Step, rows: Sequence[Row], partial_word: str, settings: SamplerSettings
-) -> list[Proposal]:
+) -> list[ProposedText]:
     """Return one proposal for each row whose text continues `partial_word`.
 
     Open slots are read as predicted. An unfinished row is cut at its first improbable slot and flagged as partial.
@@ -24,7 +24,7 @@ def proposals_of(
 
 def _propose(
     model: CanvasModel, step: Step, number: int, row: Row, partial_word: str, settings: SamplerSettings
-) -> Proposal | None:
+) -> ProposedText | None:
     span = step.canvas.span(number)
     is_open = step.canvas.state[span] == State.OPEN
     ids = np.where(is_open, step.predicted[span], step.canvas.ids[span])
@@ -43,7 +43,7 @@ def _propose(
     if text is None or not text.startswith(partial_word) or len(text) == len(partial_word):
         return None
     scored = logprobs[: end + 1] if end < len(ids) and not partial else logprobs[:end]
-    return Proposal(
+    return ProposedText(
         text=text[len(partial_word) :],
         mean_logprob=float(scored.mean()),
         min_logprob=float(scored.min()),
@@ -57,7 +57,7 @@ def _propose(
     )
 
 
-def originals_of(step: Step, rows: Sequence[Row], copies_end: bool) -> list[Proposal]:
+def originals_of(step: Step, rows: Sequence[Row], copies_end: bool) -> list[ProposedText]:
     """Return the unchanged retrieved drafts, with the scores that the model gave them before it changed anything.
 
     `copies_end` says whether a draft's row ends in an end-of-hole token.
@@ -67,7 +67,7 @@ def originals_of(step: Step, rows: Sequence[Row], copies_end: bool) -> list[Prop
         if row.draft is not None:
             logprobs = step.draft_logprob[step.canvas.span(number)]
             originals.append(
-                Proposal(
+                ProposedText(
                     text=row.draft.text,
                     mean_logprob=float(logprobs.mean()),
                     min_logprob=float(logprobs.min()),

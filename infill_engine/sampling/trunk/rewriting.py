@@ -11,7 +11,7 @@ import numpy as np
 
 from infill_engine.budget.work import Job, OutOfTime
 from infill_engine.context.ngrams import Ngrams
-from infill_engine.edits.resemblance import NEWEST, Resemblance
+from infill_engine.edits.by_model.similarity import NEWEST, Similarity
 from infill_engine.edits.types import Region, ScoredChange
 from infill_engine.models.trunk.denoiser import Floats, Ints
 from infill_engine.models.trunk.model import TrunkModel
@@ -101,7 +101,7 @@ class Rewriting:
     def _places(self, starts: Sequence[Floats]) -> list[_Place]:
         """Return where a change may begin, the most promising first."""
         history = self.region.history
-        resemblance, written = Resemblance(history), self._written()
+        similarity, written = Similarity(history), self._written()
         inserts = INSERTED_TOO * any(edit.new.count("\n") > edit.old.count("\n") for edit in history[-NEWEST:])
         wrong = {error.row - self.prompt.first for error in self.region.diagnostics}
         found: list[_Place] = []
@@ -110,7 +110,7 @@ class Rewriting:
                 continue
             found.append(_Place(_log_sum(start[self._tokens(INSERT)]) + inserts, number, INSERT))
             if line.text.strip() and line.text not in written:
-                worth = _log_sum(start[self._tokens(REMOVE)]) + resemblance.of(line.text) + WRONG * (number in wrong)
+                worth = _log_sum(start[self._tokens(REMOVE)]) + similarity.of(line.text) + WRONG * (number in wrong)
                 found.append(_Place(worth, number, REMOVE))
         return sorted(found, key=lambda place: -place.worth)
 

@@ -27,7 +27,7 @@ from infill_engine.sampling.trunk.token_tree import ASSUMED_LOGPROB, MOST_DEPTH,
 from infill_engine.sampling.trunk.tree_growth import learn_pass
 from infill_engine.sampling.trunk.tree_nodes import Finished, Node, TextPiece, TreeStep
 from infill_engine.text.lines import with_plain_ends
-from infill_engine.types import AlternativesRequest, Draft, Hole, Holes, InfillRequest, Proposal, Source
+from infill_engine.types import AlternativesRequest, Draft, Hole, Holes, InfillRequest, ProposedText, Source
 
 RETRIEVED = 0.6  # how likely one of the retrieved texts begins rightly
 LOOKED_UP = 3  # consecutive tokens that the file's n-gram counts may add after a node
@@ -158,10 +158,10 @@ class TreeSearch:
             paths = [(number, known.get(tuple(tree.tokens(number)))) for number in tree.worthwhile(self._wanted)]
             found = {number: one for number, one in paths if one is not None}
 
-    def proposals(self, drafts: Sequence[Draft], passes: int) -> list[Proposal]:
+    def proposals(self, drafts: Sequence[Draft], passes: int) -> list[ProposedText]:
         """Return the texts found, each with the model's scores."""
         by_text = {draft.text: draft for draft in reversed(drafts)}
-        found: list[Proposal] = []
+        found: list[ProposedText] = []
         for one in self.tree.texts():
             text = self._text_of(one)
             if text is None:
@@ -181,7 +181,7 @@ class TreeSearch:
             found.append(replace(self._propose(partial, text, passes), partial=True, logprob=None))
         return found
 
-    def _as_far_as_read(self, draft: Draft, passes: int) -> Proposal:
+    def _as_far_as_read(self, draft: Draft, passes: int) -> ProposedText:
         """Return a retrieved text that the model has read only in part. Each other token counts as ASSUMED_LOGPROB."""
         tokens = self.model.vocabulary.encode(self.partial_word + draft.text)
         sums = [0.0, *(self.tree.nodes[number].logprob for number in self.tree.insert(tokens))]
@@ -262,9 +262,9 @@ class TreeSearch:
         if denoised is not None and self._planner is not None:
             self._planner.learn(numbers, blocks, denoised)
 
-    def _propose(self, one: Finished, text: str, passes: int) -> Proposal:
+    def _propose(self, one: Finished, text: str, passes: int) -> ProposedText:
         scored = (*one.logprobs, one.ending)
-        return Proposal(
+        return ProposedText(
             text,
             mean_logprob=sum(scored) / len(scored),
             min_logprob=min(scored),

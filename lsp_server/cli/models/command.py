@@ -18,7 +18,7 @@ from rich.text import Text
 
 from infill_engine.engine.remote.address import is_remote
 from infill_engine.errors import InputError
-from infill_engine.models.published.catalogue import BYTES, CATALOGUE, Known, Published, known_for
+from infill_engine.models.published.catalogue import BYTES, CATALOGUE, Family, Published, known_for
 from infill_engine.models.registry import resolved
 from lsp_server.cli.models import get, here
 from lsp_server.cli.terminal import console_of, say, visible, visible_lines
@@ -61,7 +61,7 @@ def _facts(published: Published) -> str:
     return "; ".join([*facts, *([published.note] if published.note else [])])
 
 
-def _known_as_json(known: Known) -> dict[str, object]:
+def _known_as_json(known: Family) -> dict[str, object]:
     return {
         "name": known.name,
         "model_types": known.model_types,

@@ -57,7 +57,7 @@ class ByModel:
         is told nothing about files in unrelated languages, or it would continue with their words. `path_of` turns a
         document's URI into its path in the project.
         """
-        from infill_engine.edits.model_edits import past_edits
+        from infill_engine.edits.by_model.regions import past_edits
 
         alike, newest = related(snapshot.language), bursts[-1]
         if newest.before.language not in alike:

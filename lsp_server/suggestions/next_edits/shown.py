@@ -5,12 +5,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from infill_engine.edits.changes import words_changed
-from infill_engine.edits.types import Edit, EditedText, Kind, Proposal, Span
+from infill_engine.edits.types import Edit, EditedText, Proposal, Span
 from lsp_server.suggestions.next_edits.bursts import Edited
 
 MOST_DISMISSED = 200  # dismissed proposals remembered per document
 MOST_REPLACED = 40  # pairs of words replaced by the user
-BY_SHAPE = (Kind.SIMILAR_LINE, Kind.ALIKE)
 
 Key = tuple[str, frozenset[tuple[str, str]]]
 
@@ -97,7 +96,7 @@ class Shown:
         """
         order = {pair: number for number, pair in enumerate(tuple(self._replaced))}
         opposites = [(order.get((edit.new, edit.span.text), -1), edit) for edit in proposal.edits]
-        if proposal.kind in BY_SHAPE:
+        if proposal.kind.follows_example:
             return all(number >= 0 for number, _ in opposites)
         return all(number > order.get((edit.span.text, edit.new), -1) for number, edit in opposites)
 

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterable
 
+from infill_engine.edits.by_model.proposals import proposals_of
+from infill_engine.edits.by_model.regions import region_of
 from infill_engine.edits.changes import hunk_texts, make
-from infill_engine.edits.model_edits import proposals_of, region_of
 from infill_engine.edits.types import (
     Change,
     Consequences,

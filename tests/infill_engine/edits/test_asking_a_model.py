@@ -3,16 +3,8 @@
 import pytest
 
 from infill_engine.context.window import WIDER_CONTEXT_CHARS
-from infill_engine.edits.model_edits import (
-    AROUND,
-    CONTEXT,
-    MOST_HISTORY,
-    edits_from,
-    past_edits,
-    proposal_of,
-    proposals_of,
-    regions,
-)
+from infill_engine.edits.by_model.proposals import edits_from, proposal_of, proposals_of
+from infill_engine.edits.by_model.regions import AROUND, CONTEXT, MOST_HISTORY, past_edits, regions
 from infill_engine.edits.types import Change, Diagnostic, Kind, NextEditRequest, PastEdit, ScoredChange, applied
 
 TEXT = "".join(f"line{number} = {number}\n" for number in range(40))

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from infill_engine.edits.by_model.regions import past_edits
 from infill_engine.edits.find import find_consequences
-from infill_engine.edits.model_edits import past_edits
-from infill_engine.edits.scopes import Names
-from infill_engine.edits.source import Source
+from infill_engine.edits.parsed_text import ParsedText
+from infill_engine.edits.resolution.names import Names
 from infill_engine.edits.types import EditedText, Proposal, applied
 from infill_engine.text import syntax
 from tests.infill_engine.edits.marked_edits import NOT_CERTAIN, proposed
@@ -37,7 +37,7 @@ def test_a_name_is_resolved(language: str, case: dict[str, str]) -> None:
     marks = enumerate(MARK.finditer(marked))
     expected = [found.start() - before for before, found in marks if found.group() == "«"]
     name = marked[marked.index("«") + 1 : marked.index("»")]
-    source = Source.parse(text, language)
+    source = ParsedText.parse(text, language)
     assert source is not None
     names = Names.of(source, name)
     assert names is not None

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from infill_engine.edits.scopes import Names
-from infill_engine.edits.source import Source
+from infill_engine.edits.parsed_text import ParsedText
+from infill_engine.edits.resolution.names import Names
 
 MARK = re.compile(r"[«»]")
 
@@ -67,7 +67,7 @@ def test_a_name_is_resolved(case: str) -> None:
     marks = enumerate(MARK.finditer(marked))
     expected = [found.start() - before for before, found in marks if found.group() == "«"]
     name = marked[marked.index("«") + 1 : marked.index("»")]
-    source = Source.parse(text, language)
+    source = ParsedText.parse(text, language)
     assert source is not None
     names = Names.of(source, name)
     assert names is not None

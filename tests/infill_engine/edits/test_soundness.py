@@ -3,8 +3,8 @@
 import pytest
 
 from infill_engine.edits.changes import make
-from infill_engine.edits.soundness import is_sound
-from infill_engine.edits.source import Source
+from infill_engine.edits.checks.soundness import is_sound
+from infill_engine.edits.parsed_text import ParsedText
 from infill_engine.edits.types import Change, Edit, PastEdit, Span
 from tests.infill_engine.edits.marked_edits import proposed
 
@@ -53,7 +53,7 @@ def test_names_mean_as_much_as_before(case: str) -> None:
     language, text, old, new, right = CASES[case]
     start = text.index(old)
     change = Change(start, start + len(old), new)
-    before = Source.parse(text, language)
+    before = ParsedText.parse(text, language)
     assert before is not None
     after = before.changed(make(text, [change]), [change])
     assert is_sound(before, after, [Edit(Span(start, start + len(old), old), new)]) is right
@@ -61,7 +61,7 @@ def test_names_mean_as_much_as_before(case: str) -> None:
 
 def test_a_new_name_is_one_that_the_user_wrote_or_that_means_something() -> None:
     text = "a = 1\nb(a)\n"
-    before = Source.parse(text, "python")
+    before = ParsedText.parse(text, "python")
     assert before is not None
     change = Change(8, 9, "c")
     after = before.changed(make(text, [change]), [change])

@@ -4,14 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infill_engine.edits.changes import make
-from infill_engine.edits.source import Source, words
+from infill_engine.edits.parsed_text import ParsedText, words
 from infill_engine.edits.types import Change
 
 
 @given(st.text("aé€🎉\n", max_size=40), st.integers(0, 40))
 def test_offsets_of_the_tree_are_bytes(piece: str, at: int) -> None:
     text = piece * 40  # longer than what is counted at once
-    source = Source.parse(text, "python")
+    source = ParsedText.parse(text, "python")
     assert source is not None
     for place in (min(at, len(text)), len(text) // 2, len(text)):
         byte = source.to_byte(place)
@@ -24,8 +24,8 @@ def test_a_changed_source_has_the_tree_of_its_text(at: int, length: int, new: st
     before = "a = 'é'\ndef f(b):\n    return b\n"
     changes = (Change(at, min(at + length, len(before)), new),)
     after = make(before, changes)
-    source = Source.parse(before, "python")
-    fresh = Source.parse(after, "python")
+    source = ParsedText.parse(before, "python")
+    fresh = ParsedText.parse(after, "python")
     assert source is not None
     assert fresh is not None
     assert str(source.changed(after, changes).root) == str(fresh.root)
@@ -41,7 +41,7 @@ def test_parsing_keeps_nothing_of_a_text_that_is_gone() -> None:
     text = "total = total + 1\n" * 1000
 
     def parse() -> None:
-        source = Source.parse(text, "python")
+        source = ParsedText.parse(text, "python")
         assert source is not None
         assert source.changed(f"x{text}", (Change(0, 0, "x"),)).root.text == f"x{text}".encode()
 

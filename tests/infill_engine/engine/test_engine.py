@@ -17,7 +17,7 @@ from infill_engine.ranking.calibration import BUILT_IN
 from infill_engine.sampling.canvas.denoise import Step
 from infill_engine.sampling.proposals import Proposals
 from infill_engine.sampling.proposer import Capabilities, Proposer
-from infill_engine.types import ONE_HOLE, Hole, HoleKind, Holes, Proposal, TextRequest
+from infill_engine.types import ONE_HOLE, Hole, HoleKind, Holes, ProposedText, TextRequest
 
 
 def scripted(tmp_path: Path, **script: object) -> Engine:
@@ -186,7 +186,7 @@ class CutShort(Proposer):
     def propose(
         self, request: TextRequest, hole: Hole, drafts: tuple[Draft, ...], holes: Holes = ONE_HOLE
     ) -> Job[Proposals]:
-        return returning(Proposals([Proposal("foo(a,", -0.1, -0.1, partial=True)]))
+        return returning(Proposals([ProposedText("foo(a,", -0.1, -0.1, partial=True)]))
 
 
 def test_a_text_cut_short_that_cannot_be_offered_is_asked_for_again() -> None:

@@ -10,18 +10,18 @@ from infill_engine.errors import ModelDamagedError
 from infill_engine.ranking.calibration import BUILT_IN, Calibration
 from infill_engine.ranking.features import Features, evidence
 from infill_engine.ranking.rank import LEAST_OF_BEST, UNSURE, Ranking, rank
-from infill_engine.types import Candidate, Draft, InfillRequest, Proposal, Source
+from infill_engine.types import Candidate, Draft, InfillRequest, ProposedText, Source
 
 COPY = Draft("a", copied=10**9)
 
 
-def proposal(text: str, mean: float = -0.5, **more: object) -> Proposal:
-    return replace(Proposal(text, mean, mean * 2), **more)  # type: ignore[arg-type]
+def proposal(text: str, mean: float = -0.5, **more: object) -> ProposedText:
+    return replace(ProposedText(text, mean, mean * 2), **more)  # type: ignore[arg-type]
 
 
 def ranking(
     marked: str,
-    *proposals: Proposal,
+    *proposals: ProposedText,
     language: str = "python",
     candidates: int = 4,
     calibration: Calibration = BUILT_IN,
@@ -31,18 +31,18 @@ def ranking(
     return rank(proposals, request, hole_at(prefix, suffix, language), calibration)
 
 
-def ranked(marked: str, *proposals: Proposal, **how: Any) -> tuple[Candidate, ...]:
+def ranked(marked: str, *proposals: ProposedText, **how: Any) -> tuple[Candidate, ...]:
     return ranking(marked, *proposals, **how).candidates
 
 
-def evidence_of(marked: str, wanted: Proposal) -> Features:
+def evidence_of(marked: str, wanted: ProposedText) -> Features:
     prefix, _, suffix = marked.partition("|")
     request = InfillRequest(prefix, suffix, "python")
     ((_, found),) = evidence([wanted], request, hole_at(prefix, suffix, "python"))
     return found
 
 
-def check(marked: str, proposals: list[Proposal], expected: list[str], language: str = "python") -> None:
+def check(marked: str, proposals: list[ProposedText], expected: list[str], language: str = "python") -> None:
     assert [candidate.text for candidate in ranked(marked, *proposals, language=language)] == expected
 
 
@@ -66,7 +66,7 @@ def check(marked: str, proposals: list[Proposal], expected: list[str], language:
         ("x = foo(|)\n", [proposal("a"), proposal("b", partial=True), proposal("c", stability=0.2)], ["a", "c", "b"]),
     ],
 )
-def test_order(marked: str, proposals: list[Proposal], expected: list[str]) -> None:
+def test_order(marked: str, proposals: list[ProposedText], expected: list[str]) -> None:
     check(marked, proposals, expected)
     check(marked, proposals[::-1], expected)
 
@@ -113,7 +113,7 @@ def test_what_is_likelier_than_the_others_is_worth_more() -> None:
         (proposal("a"), proposal("a b")),
     ],
 )
-def test_confidence_follows_the_features(better: Proposal, worse: Proposal) -> None:
+def test_confidence_follows_the_features(better: ProposedText, worse: ProposedText) -> None:
     (high,), (low,) = ranked("x = |\n", better), ranked("x = |\n", worse)
     assert 0 < low.confidence < high.confidence < 1
 

@@ -19,7 +19,7 @@ from infill_engine.models.trunk.backends.interface import PassResult
 from infill_engine.sampling.proposals import Proposals, first_hole, in_all_holes
 from infill_engine.sampling.trunk.middle import Middle, rules_of
 from infill_engine.sampling.trunk.tree_sampler import TreeSampler
-from infill_engine.types import AlternativesRequest, Gap, Hole, HoleKind, Holes, Proposal, Reason
+from infill_engine.types import AlternativesRequest, Gap, Hole, HoleKind, Holes, ProposedText, Reason
 
 AGES_MS = 60_000
 HOLE = Hole(HoleKind.EXPRESSION)
@@ -137,7 +137,7 @@ def test_holes_without_text_between_them_are_refused(tmp_path):
 def test_a_model_for_one_hole_fills_several_if_they_have_one_name():
     asked = first_hole(NAMES)
     assert (asked.suffix, asked.holes) == (", height):\r\n    return width * height\n", Holes(("width",)))
-    (one,) = in_all_holes(Proposals([Proposal("size", -1.0, -1.0)]), NAMES.holes).proposals
+    (one,) = in_all_holes(Proposals([ProposedText("size", -1.0, -1.0)]), NAMES.holes).proposals
     assert (one.text, one.fills) == ("size, height):\r\n    return size", ("size", "size"))
     assert first_hole(TWO) is None
 

@@ -92,8 +92,8 @@ def test_places_of_the_shape_of_an_edit_follow_one_by_one_or_all_together() -> N
     desk.replace("requests", "client")
     found = desk.ask(3)
     assert [(shown.proposal.kind, len(shown.proposal.edits)) for shown in found.proposals] == [
-        (Kind.ALIKE, 1),
-        (Kind.ALIKE, 3),
+        (Kind.SIMILAR_PLACE, 1),
+        (Kind.SIMILAR_PLACE, 3),
     ]
     desk.accept(found.proposals[0])
     assert "part1 = client.get(path1)" in desk.text

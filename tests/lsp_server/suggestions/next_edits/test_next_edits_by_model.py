@@ -8,7 +8,8 @@ import pytest
 from desk import URI, Desk
 
 from infill_engine.budget.deadline import now
-from infill_engine.edits.model_edits import proposals_of, regions
+from infill_engine.edits.by_model.proposals import proposals_of
+from infill_engine.edits.by_model.regions import regions
 from infill_engine.edits.types import Kind, NextEditRequest, NextEdits, NoEditReason, ScoredChange, applied
 from infill_engine.types import Answer, Candidate, Eagerness, Reason
 from lsp_server.documents.snapshots import Snapshot

@@ -1,0 +1,1 @@
+"""What every proposal must satisfy, however it was found."""

@@ -1,0 +1,1 @@
+"""The parts of code that finders read and write: parameters, calls, constructors, imports, documentation."""

@@ -1,0 +1,154 @@
+"""The last edit is an example: the same change, with other names, fits places of the same shape."""
+
+from collections.abc import Iterator, Sequence
+
+from tree_sitter import Node
+
+from infill_engine.edits.parsed_edit import ParsedEdit
+from infill_engine.edits.parsed_text import ancestors, enclosing
+from infill_engine.edits.resolution.renamings import renamings
+from infill_engine.edits.similar.likelihood import SimilarPlace, features_of
+from infill_engine.edits.similar.node_matching import Match, match
+from infill_engine.edits.similar.templates import Template, templates
+from infill_engine.edits.tokens import WORD, Replacements, line_pairs, replacements, replacements_of
+from infill_engine.edits.types import Change, Edit, Span
+
+MOST_PLACES = 60  # places with a word in common; with more, it is a word of the language
+MOST_SIBLINGS = 20
+MOST_WORDS = 6  # words whose other places are examined, nearest to the change first
+MOST_TEMPLATES = 12
+REACH_CHARS = 1000
+
+
+def places(edit: ParsedEdit) -> list[SimilarPlace]:
+    """Return the places that each edited line is an example for."""
+    found: dict[tuple[Edit, ...], SimilarPlace] = {}
+    examples = list(templates(edit.before, edit.after.text, edit.changes))
+    if len(examples) > MOST_TEMPLATES:
+        return []
+    made = [replacements_of(*pair) for edited in edit.history for pair in line_pairs(*edited)]
+    defined = [start for one in edit.once(renamings) if one.is_defined(edit.before) for start in one.starts]
+    for example in examples:
+        rule = replacements(example.source.text, example.changes)
+        if _is_taken_back(rule, made) or any(_changes_at(example, start) for start in defined):
+            continue
+        if made.count(rule) < 2 and (_is_one_value(example) or _is_parameter(example) or _removes_lines(example)):
+            continue
+        matches = [(one, edits) for one in _matches(example) if (edits := _placed(edit, one))]
+        for one, edits in matches:
+            features = features_of(example, one, [other for other, _ in matches], made.count(rule) - 1)
+            place = SimilarPlace(edits, features, one.node.start_point[0] - example.node.start_point[0])
+            known = found.get(edits)
+            if known is None or known.confidence < place.confidence:
+                found[edits] = place
+    return list(found.values())
+
+
+def _changes_at(example: Template, at: int) -> bool:
+    return any(one.start <= at < one.end for one in example.changes)
+
+
+def _is_one_value(example: Template) -> bool:
+    """Return whether only a literal or a comment was changed. Others may be equal to it by chance."""
+    source = example.source
+    values = (*source.syntax.numbers, *source.syntax.string_parts, *source.nodes.strings, *source.nodes.comments)
+    return example.node.type in values
+
+
+def _is_parameter(example: Template) -> bool:
+    """Return whether the parameters of a function were changed. They say nothing about other functions."""
+    source = example.source
+    return any(
+        enclosing(source.node_at(one.start, max(one.end, one.start + 1)), source.syntax.parameter_lists) is not None
+        for one in example.changes
+    )
+
+
+def _removes_lines(example: Template) -> bool:
+    """Return whether whole lines were removed. Others may be needed."""
+    return example.row is not None and not example.inserted
+
+
+def _is_taken_back(rule: Replacements, made: Sequence[Replacements]) -> bool:
+    """Return whether the user also made the opposite change, so that it is unclear which one they want."""
+    back = tuple(tokens for at in range(0, len(rule), 2) for tokens in (rule[at + 1], rule[at]))
+    return back in made
+
+
+def _matches(example: Template) -> list[Match]:
+    source, seen, found = example.source, {example.node.id}, []
+    for node in _candidates(example):
+        if node.id in seen or node.type != example.node.type:
+            continue
+        seen.add(node.id)
+        one = match(example, source, node)
+        if one is not None:
+            found.append(one)
+    return found
+
+
+def _candidates(example: Template) -> Iterator[Node]:
+    """Yield the template's siblings, and nodes that share a word with it at the same depth."""
+    source, node = example.source, example.node
+    gone = (
+        []
+        if example.row is not None and example.changes[0].new
+        else [
+            (found.start(), found.group())
+            for one in example.changes
+            for found in WORD.finditer(source.text, one.start, one.end)
+            if len(found.group()) > 1
+        ]
+    )
+    words = [max(gone, key=lambda word: len(word[1]))] if gone else _nearest(example)
+    for at, word in words:
+        leaf = source.node_at(at, at + len(word))
+        depth = next((up for up, above in enumerate((leaf, *ancestors(leaf))) if above.id == node.id), None)
+        if depth is None:
+            continue
+        starts = list(source.words(word))
+        if len(starts) > MOST_PLACES:
+            continue
+        for start in starts:
+            other: Node | None = source.node_at(start, start + len(word))
+            if other is None or other.type != leaf.type:
+                continue
+            for _ in range(depth):
+                other = None if other is None else other.parent
+            if other is not None:
+                yield other
+    parent = node.parent
+    if parent is not None and not gone:
+        siblings = [other for other in parent.named_children if other.type == node.type]
+        yield from sorted(siblings, key=lambda other: abs(other.start_byte - node.start_byte))[: MOST_SIBLINGS + 1]
+
+
+def _nearest(example: Template) -> list[tuple[int, str]]:
+    starts = [change.start for change in example.changes]
+    words = [(at, word) for at, word in example.kept if len(word) > 1 and not word.isdigit()]
+    return sorted(words, key=lambda word: min(abs(word[0] - start) for start in starts))[:MOST_WORDS]
+
+
+def _placed(edit: ParsedEdit, found: Match) -> tuple[Edit, ...]:
+    """Map the changes to the text after the user's edit; none if they are made already or the user has edited there."""
+    text, edits = edit.before.text, []
+    for change in found.changes:
+        place = edit.shift.span(change.start, change.end)
+        if place is None:
+            return ()
+        old = text[change.start : change.end]
+        if not old and WORD.search(change.new) and _is_there(edit, found.node, change):
+            return ()
+        if old != change.new:
+            edits.append(Edit(Span(*place, old), change.new))
+    return tuple(sorted(edits))
+
+
+def _is_there(edit: ParsedEdit, node: Node, change: Change) -> bool:
+    """Return whether the text after the user's edit already has the insertion."""
+    new, text = change.new.strip(), edit.after.text
+    at = edit.shift.offset(change.start)
+    holder = node.parent if "\n" in change.new and node.parent is not None else node
+    start, end = map(edit.shift.offset, edit.before.span_of(holder))
+    start, end = max(start, at - REACH_CHARS), min(end, at + REACH_CHARS)
+    return new in text[start:end] or text[max(0, at - len(change.new)) : at].strip() == new
