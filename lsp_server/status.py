@@ -10,6 +10,7 @@ from lsprotocol import types
 from infill_engine.serving.protocol import State, Status
 from infill_engine.types import OVERTAKEN, Reason
 from lsp_server.protocol.progress import ProgressBar
+from lsp_server.protocol.reasons import told
 from lsp_server.protocol.wire import WireProtocol
 
 STATUS = "infill/status"
@@ -35,7 +36,6 @@ class StatusReporter:
         self._sent_at = -math.inf
         self._progress: ProgressBar | None = None
         self._warned: set[str] = set()
-        self.last_reason: Reason | None = None
         self.last_elapsed_ms: float | None = None
         self.shows_progress = False  # whether the client supports progress
 
@@ -71,7 +71,7 @@ class StatusReporter:
             # If another request replaces this one, keep the state without flicker.
             self._thinking = self._thinking and self._waiting > 0
         if reason not in OVERTAKEN:  # a newer request will be answered
-            self.last_reason, self.last_elapsed_ms = reason, round(elapsed_ms, 1)
+            self.last_elapsed_ms = round(elapsed_ms, 1)
             if not self._off:
                 self._reason = reason
         self._publish()
@@ -86,7 +86,7 @@ class StatusReporter:
             "fraction": status.fraction,
             "model": status.model,
             "device": status.device,
-            "reason": None if self._reason is None else self._reason.value,
+            **told(self._reason),
             "lastElapsedMs": self.last_elapsed_ms,
         }
 

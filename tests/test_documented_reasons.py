@@ -1,4 +1,4 @@
-"""docs/no-suggestion.md explains every reason, and names every file that decides one."""
+"""Every reason has words and is explained on a page. docs/no-suggestion.md names every file that decides one."""
 
 import ast
 import re
@@ -7,13 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from infill_engine.edits.types import NoEditReason
 from infill_engine.types import Reason
+from lsp_server.protocol.reasons import NO_EDIT_REASONS, REASONS, told
 
 REPOSITORY = Path(__file__).parents[1]
 PAGE = (REPOSITORY / "docs" / "no-suggestion.md").read_text()
 MEANINGS, PLACES = PAGE.split("## Where each is decided")
 ROW = re.compile(r"^\| (`[^|]*) \|(.*)\|$", re.MULTILINE)
-DISPLAYING = ("lsp_server/cli/", "lsp_server/status.py")  # these show a reason that was decided elsewhere
+NEXT_EDITS = (REPOSITORY / "docs" / "next-edit.md").read_text()
+DISPLAYING = (
+    "lsp_server/cli/",
+    "lsp_server/status.py",
+    "lsp_server/protocol/reasons.py",
+)  # these show a reason that was decided elsewhere
 
 
 def decided(tree: ast.AST) -> Iterator[str]:
@@ -49,6 +56,22 @@ def documented_files() -> set[tuple[str, str]]:
 @pytest.mark.parametrize("text", [MEANINGS, PLACES])
 def test_every_reason_is_explained(text: str) -> None:
     assert {name for cell, _ in ROW.findall(text) for name in re.findall("`([a-z_]+)`", cell)} == set(Reason)
+
+
+def test_every_reason_of_next_edits_is_explained() -> None:
+    table = NEXT_EDITS.split("| reason | meaning |")[1].split("\n\n")[0]
+    assert {name for cell, _ in ROW.findall(table) for name in re.findall("`([a-z_]+)`", cell)} == set(NoEditReason)
+
+
+def test_every_reason_has_words() -> None:
+    assert (set(REASONS), set(NO_EDIT_REASONS)) == (set(Reason), set(NoEditReason))
+    for reason, explanation in (*REASONS.items(), *NO_EDIT_REASONS.items()):
+        assert told(reason) == {
+            "reason": reason.value,
+            "explanation": {"words": explanation.words, "sentence": explanation.sentence},
+        }
+        assert explanation.words == explanation.words.rstrip(".")
+        assert explanation.sentence.endswith(".")
 
 
 def test_every_file_that_decides_is_named() -> None:

@@ -9,16 +9,12 @@ from infill_engine.types import Candidate, Reason
 from lsp_server.cli.asking import Asked
 from lsp_server.cli.place import NamedPlace, Opened
 from lsp_server.cli.terminal import console_of, visible
+from lsp_server.protocol.reasons import REASONS
 
 LEFT_CHARS = 60  # the most text to show before the cursor
 RIGHT_CHARS = 30
 
-_SILENCES = {
-    Reason.BLANK: "The model found nothing to suggest there.",
-    Reason.DEADLINE: "The {budget_ms} ms ran out before a candidate was complete. Raise --budget-ms.",
-    Reason.EXCLUDED: "The file matches an exclude pattern: files that tend to hold secrets are never read.",
-    Reason.UNSUPPORTED: "The file is not text, or larger than 20 MB.",
-}
+_HELP = {Reason.DEADLINE: " Raise --budget-ms."}
 
 
 def print_answer(asked: Asked, named: NamedPlace, opened: Opened | None) -> None:
@@ -42,9 +38,8 @@ def print_answer(asked: Asked, named: NamedPlace, opened: Opened | None) -> None
 def print_reason(asked: Asked, named: NamedPlace) -> None:
     """Print in one sentence on stdout why an answer has no candidates."""
     reason = asked.answer.reason or Reason.BLANK
-    sentence = _SILENCES.get(reason, f"No candidates: {reason.value}.").format(budget_ms=asked.budget_ms)
     console = console_of(sys.stdout)
-    console.print(f"{named}: {sentence}", soft_wrap=True)
+    console.print(f"{named}: {REASONS[reason].sentence}{_HELP.get(reason, '')}", soft_wrap=True)
     if asked.device is not None:
         console.print(timing(asked), soft_wrap=True)
 

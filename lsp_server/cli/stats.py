@@ -10,6 +10,7 @@ from rich.text import Text
 from infill_engine.errors import InputError
 from infill_engine.types import Reason
 from lsp_server.cli.terminal import bars_of, console_of
+from lsp_server.protocol.reasons import REASONS
 from lsp_server.suggestions.outcomes import ACCEPTED_LATE, CHARACTERS_SAVED, SHOWN, SHOWN_LATE, Outcome
 from lsp_server.usage import store
 from lsp_server.usage.counters import ANSWERS, REQUESTS, SILENCE, histogram, percentile, total
@@ -17,23 +18,6 @@ from lsp_server.usage.store import Counts, Days
 
 DAYS_SHOWN = 14
 SHARES = (0.5, 0.9, 0.99)
-
-_WHY = {
-    Reason.BLANK: "the model found nothing to suggest",
-    Reason.LOW_CONFIDENCE: "no proposal was confident enough",
-    Reason.ONE_KEY: "the best proposal was a single character",
-    Reason.DEADLINE: "the time ran out",
-    Reason.CANCELLED: "the editor withdrew the request",
-    Reason.SUPERSEDED: "you kept typing",
-    Reason.DELETION: "text had just been deleted",
-    Reason.UNDO: "an edit had just been undone",
-    Reason.DISMISSED: "it was dismissed or typed past there before",
-    Reason.DISABLED: "turned off",
-    Reason.EXCLUDED: "the file is excluded",
-    Reason.UNSUPPORTED: "not a text document",
-    Reason.LOADING: "the model was being loaded",
-    Reason.WORKER_FAILED: "the engine had failed",
-}
 
 
 def run(options: argparse.Namespace) -> int:
@@ -125,7 +109,7 @@ def _show_reasons(console: Console, counts: Counts) -> None:
         return
     console.print(Text("\nSilences", "bold"))
     reasons.sort(key=lambda item: -item[1])
-    console.print(bars_of([(_WHY[reason], number, "magenta", "") for reason, number in reasons]))
+    console.print(bars_of([(REASONS[reason].words, number, "magenta", "") for reason, number in reasons]))
 
 
 def _show_days(console: Console, days: Days) -> None:

@@ -11,6 +11,7 @@ from lsp_server.cli.answers import marked, print_reason, timing
 from lsp_server.cli.asking import Asked, ask_at_place
 from lsp_server.cli.place import NamedPlace
 from lsp_server.cli.terminal import console_of
+from lsp_server.protocol.reasons import REASONS
 from lsp_server.settings.schema import ServerSettings
 from lsp_server.suggestions.answers import worth_showing
 
@@ -35,8 +36,7 @@ MEANINGS = {
     "different": "repeats the idea of a better one",
     "near_the_best": "is far behind the best",
     "first_few": "exceeds the number asked for",
-    Reason.LOW_CONFIDENCE.value: "has too little confidence",
-    Reason.ONE_KEY.value: "is a single character",
+    **{reason.value: f"is {REASONS[reason].words}" for reason in (Reason.LOW_CONFIDENCE, Reason.ONE_KEY)},
 }
 
 

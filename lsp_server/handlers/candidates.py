@@ -1,11 +1,11 @@
 """infill/candidates: treated as an explicit request, and answered with all details of each candidate.
 
     → {textDocument: {uri}, position, range?, candidates?, partialResultToken?}
-    ← {candidates: [{insertText, range, confidence, partial, steps, source, command}], reason, elapsedMs, budgetMs,
-       model, device, version}
+    ← {candidates: [{insertText, range, confidence, partial, steps, source, command}], reason, explanation, elapsedMs,
+       budgetMs, model, device, version}
 
-`reason` is null if there are candidates. `version` is the client's document version. With a token, the canvas is sent
-as `$/progress` while it is denoised: {step, rows: [{slots: [{text, state, confidence}], source}]}.
+`reason` and `explanation` are null if there are candidates. `version` is the client's document version. With a token,
+the canvas is sent as `$/progress` while it is denoised: {step, rows: [{slots: [{text, state, confidence}], source}]}.
 """
 
 from collections.abc import Callable
@@ -17,6 +17,7 @@ from infill_engine.serving.protocol import CanvasPreview, PreviewRow
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.protocol.messages import CandidatesParams, accepted_command
 from lsp_server.protocol.positions import to_place, to_span
+from lsp_server.protocol.reasons import told
 from lsp_server.session import Session
 from lsp_server.settings.schema import MOST_CANDIDATES
 from lsp_server.suggestions.completions import CompletionRequest, Insertion, Reply
@@ -67,7 +68,7 @@ def _result(session: Session, insertion: Insertion | None, reply: Reply, wanted:
     status = session.reporter.now()
     return {
         "candidates": items,
-        "reason": None if answer.reason is None else answer.reason.value,
+        **told(answer.reason),
         "elapsedMs": round(reply.elapsed_ms, 1),
         "budgetMs": session.workspace.settings.budget_for(explicit=True),
         "model": status["model"],

@@ -25,6 +25,7 @@ from lsp_server.protocol.messages import (
     read_argument,
 )
 from lsp_server.protocol.positions import to_place, to_span
+from lsp_server.protocol.reasons import told
 from lsp_server.session import Session
 from lsp_server.suggestions.answers import answer_by
 from lsp_server.suggestions.next_edits.bursts import offset, place_at
@@ -44,7 +45,7 @@ async def next_edit(session: Session, params: NextEditParams, arrived: float) ->
     snapshot, found = await _found(session, params, params.text_document.version, params.errors)
     return {
         "proposals": [_proposal(session, snapshot, shown) for shown in found.proposals] if snapshot is not None else [],
-        "reason": None if found.reason is None else found.reason.value,
+        **told(found.reason),
         "version": None if snapshot is None else snapshot.client_version,
         "elapsedMs": round((now() - arrived) * 1000, 1),
     }

@@ -7,15 +7,14 @@ from lsp_server.session import Session
 def get_status(session: Session, _params: object = None) -> dict[str, object]:
     """Return the status; unknown values are null.
 
-    {state, detail, fraction, model, device, reason, lastElapsedMs, lastReason, budgetMs, explicitBudgetMs,
-    candidates, enabled, nextEdits, eagerness, levels, workerPid, missingModel}; `eagerness` is null if `showThreshold`
-    takes its place, `levels` map each eagerness to {showFrom, shown, wrong}, and `missingModel` is {file, megabytes,
-    address, folder}
+    {state, detail, fraction, model, device, reason, explanation, lastElapsedMs, budgetMs, explicitBudgetMs, candidates,
+    enabled, nextEdits, eagerness, levels, workerPid, missingModel}; `eagerness` is null if `showThreshold` takes its
+    place, `levels` map each eagerness to {showFrom, shown, wrong}, and `missingModel` is {file, megabytes, address,
+    folder}
     """
-    reporter, settings = session.reporter, session.workspace.settings
+    settings = session.workspace.settings
     return {
-        **reporter.now(),
-        "lastReason": None if reporter.last_reason is None else reporter.last_reason.value,
+        **session.reporter.now(),
         "budgetMs": settings.budget_ms,
         "explicitBudgetMs": settings.budget_for(explicit=True),
         "candidates": settings.candidates,

@@ -16,7 +16,7 @@ import { SELECTOR } from './documents';
 import type { ServerCommand } from './locate';
 import { SHOW_LOG, tellOnce } from './messages';
 import type { Nudge } from './nudge';
-import { ACCEPTED, type EngineStatus, lateAnswerNotification, statusNotification } from './protocol';
+import { ACCEPTED, type EngineStatus, type Silence, lateAnswerNotification, statusNotification } from './protocol';
 import { environmentWithProxy } from './proxy';
 import type { Statistics } from './statistics';
 import { isOn, languageIsOn } from './toggle';
@@ -50,10 +50,10 @@ export interface Connection {
 export async function connect(server: ServerCommand, host: Host, unwanted: AbortSignal): Promise<Connection> {
     const child = await startProcess(server, host.folder);
     const tail = lastLine(child);
-    let reason = 'blank';
+    let latest: Silence = {}; // why the latest answer was empty
     const phase = { now: 'starting' as 'starting' | 'serving' | 'closing' };
     const client = new QuietClient('infill', 'Infill', () => Promise.resolve(child), {
-        ...optionsFor(host, () => reason),
+        ...optionsFor(host, () => latest),
         errorHandler: {
             error: () => ({ action: ErrorAction.Continue, handled: true }),
             closed: () => {
@@ -66,7 +66,7 @@ export async function connect(server: ServerCommand, host: Host, unwanted: Abort
     });
     adjustCapabilities(client);
     client.onNotification(statusNotification, (status) => {
-        reason = status.reason || 'blank';
+        latest = status;
         host.onStatus(status);
     });
     client.onNotification(lateAnswerNotification, ({ uri, version, position }) => {
@@ -130,8 +130,8 @@ async function startProcess(server: ServerCommand, folder: string): Promise<Chil
     return child;
 }
 
-/** `reason` returns the reason of the latest empty answer, which the server sends just before the answer. */
-function optionsFor(host: Host, reason: () => string): LanguageClientOptions {
+/** `silence` returns why the latest answer was empty, which the server sends just before the answer. */
+function optionsFor(host: Host, silence: () => Silence): LanguageClientOptions {
     const { log, statistics, nudge } = host;
     return {
         documentSelector: SELECTOR,
@@ -154,8 +154,8 @@ function optionsFor(host: Host, reason: () => string): LanguageClientOptions {
                 const result = await next(document, position, { ...context, ...unasked }, token);
                 const items = Array.isArray(result) ? result : result?.items;
                 const count = token.isCancellationRequested ? undefined : items?.length;
-                statistics.ended(count, performance.now() - began, reason());
-                if (count || (count === 0 && reason() !== 'loading')) {
+                statistics.ended(count, performance.now() - began, silence());
+                if (count || (count === 0 && silence().reason !== 'loading')) {
                     nudge.answered(document, count > 0);
                 }
                 return result;

@@ -9,10 +9,10 @@ import { whyNot } from './documents';
 import { tell } from './messages';
 import { type Placed, type PlacedEdit, pickProposal } from './nextEditPicker';
 import { NextEditView } from './nextEditView';
-import { type EditProposal, type LateNextEdit, dismissNotification, lateNextEditNotification, nextEditRequest } from './protocol';
+import { type EditProposal, type LateNextEdit, type NextEditAnswer, dismissNotification, lateNextEditNotification, nextEditRequest } from './protocol';
 import type { Server } from './server';
 import { languageIsOn, nextEditsAreOn } from './toggle';
-import { noNextEditWords } from './words';
+import { noNextEditSentence } from './words';
 
 const PAUSE_MS = 300; // after a change
 const PASSING = ['stale', 'superseded', 'cancelled']; // reasons after which another answer comes
@@ -30,7 +30,7 @@ export class NextEdits implements vscode.Disposable {
     private shown: Shown | undefined;
     private timer: NodeJS.Timeout | undefined;
     private asking: vscode.CancellationTokenSource | undefined;
-    private silence: { document: vscode.TextDocument; reason: string } | undefined; // why the last answer is empty
+    private silence: { document: vscode.TextDocument; answer: NextEditAnswer } | undefined; // why the last answer is empty
     private question: { document: vscode.TextDocument; version: number; errors: string } | undefined; // what the server was last asked with
     private picking = false; // the diff in the list is a separate editor
     private readonly view = new NextEditView();
@@ -66,7 +66,7 @@ export class NextEdits implements vscode.Disposable {
         }
         const { silence } = this;
         const here = silence?.document === vscode.window.activeTextEditor?.document;
-        return silence && here ? `No next edit: ${noNextEditWords(silence.reason)}.` : undefined;
+        return silence && here ? noNextEditSentence(silence.answer) : undefined;
     }
 
     /** Go to the nearest place; if the cursor is there already, or at the second call, apply. */
@@ -197,7 +197,7 @@ export class NextEdits implements vscode.Disposable {
         if (asking.token.isCancellationRequested || document.version !== version || !answer) {
             return;
         }
-        this.silence = answer.reason && !PASSING.includes(answer.reason) ? { document, reason: answer.reason } : undefined;
+        this.silence = answer.reason && !PASSING.includes(answer.reason) ? { document, answer } : undefined;
         if (answer.proposals.length && vscode.window.activeTextEditor === editor) {
             this.show(editor, version, client, answer.proposals);
         }

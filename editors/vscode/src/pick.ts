@@ -110,7 +110,7 @@ function choose(server: Server, client: LanguageClient, editor: vscode.TextEdito
 
 function titleOf(answer: CandidatesAnswer | undefined): string {
     if (!answer?.candidates.length) {
-        return answer?.reason ? `Infill: ${reasonWords(answer.reason)}` : 'Infill: nothing to add';
+        return `Infill: ${reasonWords(answer ?? {})}`;
     }
     const count = answer.candidates.length;
     const took = answer.elapsedMs === undefined ? '' : `, ${Math.round(answer.elapsedMs)} ms`;
@@ -121,8 +121,8 @@ function titleOf(answer: CandidatesAnswer | undefined): string {
 
 function itemsOf(answer: CandidatesAnswer | undefined, server: Server): Item[] {
     if (!answer?.candidates.length) {
-        const reason = answer?.reason ?? server.status.reason ?? 'blank';
-        return [{ label: `$(dash) ${reasonSentence(reason).replace(/[`*]/g, '')}`, alwaysShow: true }];
+        const silence = answer?.reason ? answer : server.status;
+        return [{ label: `$(dash) ${reasonSentence(silence).replace(/[`*]/g, '')}`, alwaysShow: true }];
     }
     const convert = server.client?.protocol2CodeConverter;
     return answer.candidates.map((candidate) => {

@@ -27,9 +27,14 @@ export interface CandidatesParams {
     partialResultToken?: ProgressToken;
 }
 
-export interface CandidatesAnswer {
-    candidates: Candidate[];
+/** Why there is nothing. Older servers send no explanation. */
+export interface Silence {
     reason?: string | null;
+    explanation?: { words: string; sentence: string } | null;
+}
+
+export interface CandidatesAnswer extends Silence {
+    candidates: Candidate[];
     elapsedMs?: number;
     budgetMs?: number;
     model?: string;
@@ -64,9 +69,8 @@ export interface EditProposal {
     edits: { range: Range; oldText: string; newText: string }[];
 }
 
-export interface NextEditAnswer {
+export interface NextEditAnswer extends Silence {
     proposals: EditProposal[];
-    reason: string | null;
 }
 
 export interface DismissParams {
@@ -104,13 +108,12 @@ export interface Level {
     wrong: number | null;
 }
 
-export interface EngineStatus {
+export interface EngineStatus extends Silence {
     state: string;
     detail?: string;
     fraction?: number;
     model?: string;
     device?: string;
-    reason?: string | null;
     lastElapsedMs?: number | null;
     nextEdits?: boolean;
     eagerness?: string | null;

@@ -1,5 +1,6 @@
 /** What happened in this session, as numbers. Nothing is stored and nothing leaves the editor. */
 
+import type { Silence } from './protocol';
 import { reasonWords } from './words';
 
 const KEPT = 1000; // times of the latest answers
@@ -11,11 +12,11 @@ export class Statistics {
     private overtaken = 0;
     private accepted = 0;
     private picked = 0;
-    private readonly silences = new Map<string, number>();
+    private readonly silences = new Map<string, number>(); // by the words of their reason
     private readonly times: number[] = [];
 
     /** A request has ended; `items` is the number of candidates; undefined if the user typed on. */
-    ended(items: number | undefined, milliseconds: number, reason: string): void {
+    ended(items: number | undefined, milliseconds: number, silence: Silence): void {
         this.requests += 1;
         if (items === undefined) {
             this.overtaken += 1;
@@ -24,7 +25,8 @@ export class Statistics {
         if (items > 0) {
             this.answered += 1;
         } else {
-            this.silences.set(reason, (this.silences.get(reason) ?? 0) + 1);
+            const words = reasonWords(silence);
+            this.silences.set(words, (this.silences.get(words) ?? 0) + 1);
         }
         this.times.push(milliseconds);
         this.times.splice(0, this.times.length - KEPT);
@@ -43,7 +45,7 @@ export class Statistics {
             `Requests                ${this.requests}`,
             `  with candidates       ${this.answered}`,
             `  overtaken by typing   ${this.overtaken}`,
-            ...silent.map(([reason, count]) => `  ${reasonWords(reason).padEnd(21)} ${count}`),
+            ...silent.map(([words, count]) => `  ${words.padEnd(21)} ${count}`),
             `Accepted as ghost text  ${this.accepted}`,
             `Accepted from the list  ${this.picked}`,
             `Time to the answer      ${this.spread()}`,

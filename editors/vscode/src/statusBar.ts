@@ -6,7 +6,7 @@ import { whyNot } from './documents';
 import type { EngineStatus } from './protocol';
 import type { Server } from './server';
 import { languageIsOn } from './toggle';
-import { viewOf } from './words';
+import { LANGUAGE_OFF, viewOf } from './words';
 
 const SHOWN = 'editor.inlineSuggest.enabled';
 const HEALTHY = ['ready', 'thinking'];
@@ -52,7 +52,7 @@ function here(status: EngineStatus, document: vscode.TextDocument | undefined): 
         return { state: 'elsewhere', detail: obstacle };
     }
     if (!languageIsOn(document.languageId)) {
-        return { ...status, reason: 'disabled' };
+        return { ...status, ...LANGUAGE_OFF };
     }
     return status.reason === 'disabled' ? { ...status, reason: null } : status;
 }

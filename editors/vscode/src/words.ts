@@ -1,6 +1,6 @@
-/** The server's reasons and states in words. Pure. */
+/** The server's states in words, and what helps if nothing is suggested. Pure. */
 
-import type { EngineStatus } from './protocol';
+import type { EngineStatus, Silence } from './protocol';
 
 /** A few words beside the icon, and a sentence that says what to do. */
 export interface View {
@@ -10,63 +10,41 @@ export interface View {
     severity?: 'warning' | 'error';
 }
 
-const REASONS: Record<string, readonly [words: string, sentence: string]> = {
-    blank: ['nothing to add', 'The model found nothing worth adding here.'],
-    low_confidence: [
-        'not sure enough',
-        'No candidate is confident enough for `infill.eagerness`. *Infill: Trigger* shows the candidates anyway.',
-    ],
-    one_key: [
-        'only one character',
-        'The best candidate is a single character, as quick to type as to accept. *Infill: Trigger* shows it anyway.',
-    ],
-    deadline: [
-        'out of time',
-        'Time ran out before a candidate was finished. *Infill: Trigger* and larger values of `infill.budgetMs` (while typing) ' +
-            'and `infill.explicitBudgetMs` (when you ask) give the model more.',
-    ],
-    deletion: ['after a deletion', 'Nothing is suggested right after a deletion, nor what was deleted. *Infill: Trigger* asks anyway.'],
-    undo: ['after an undo', 'Nothing is suggested right after undo or redo. *Infill: Trigger* asks anyway.'],
-    dismissed: ['dismissed here', 'You dismissed the suggestion or typed past it. *Infill: Trigger* shows it anyway.'],
-    disabled: ['off for this language', 'Off for this language. *Infill: Toggle for Language* turns it on.'],
-    excluded: ['file excluded', 'The model never reads files that tend to hold secrets or that `infill.excludes` names.'],
-    unsupported: ['not this document', 'This document is too large or of an unsupported kind.'],
-    loading: ['still loading', 'The model is being loaded.'],
-    worker_failed: ['engine stopped', 'The engine stopped. *Infill: Restart Engine* starts it again.'],
+/** Which of our commands or settings helps, by the reason of an empty answer. */
+const HELP: Record<string, string> = {
+    low_confidence: '*Infill: Trigger* shows the candidates anyway, and `infill.eagerness` says how sure one must be.',
+    one_key: '*Infill: Trigger* shows it anyway.',
+    deadline:
+        '*Infill: Trigger* and larger values of `infill.budgetMs` (while typing) and `infill.explicitBudgetMs` (when you ask) ' +
+        'give the model more.',
+    deletion: '*Infill: Trigger* asks anyway.',
+    undo: '*Infill: Trigger* asks anyway.',
+    dismissed: '*Infill: Trigger* shows it anyway.',
+    worker_failed: '*Infill: Restart Engine* starts it again.',
 };
 
-const NO_NEXT_EDIT: Record<string, string> = {
-    nothing_edited: 'nothing has been edited yet',
-    no_consequence: 'everything still fits',
-    half_written: 'the edit is still being written',
-    ambiguous: 'other uses of the name may mean something else',
-    low_confidence: 'not sure enough',
-    dismissed: 'dismissed, or you have replaced this text yourself',
-    undo: 'the last change was undone',
-    bulk: 'too much changed at once',
-    disabled: 'off for this language',
-    excluded: 'the file is excluded',
-    unsupported: 'this document is too large or of an unsupported kind',
-    too_large: 'the document is too long to be sure of all places',
-    loading: 'nothing is certain, and the model is still loading',
-    deadline: 'nothing is certain, and the model found nothing in time',
-    worker_failed: 'nothing is certain, and the engine has stopped',
-    failed: 'an error; Infill: Show Log names it',
+/** The same for next edits, without marks: it is shown in a message. */
+const NEXT_EDIT_HELP: Record<string, string> = { failed: 'Infill: Show Log shows the log.' };
+
+/** The language is off, which only VS Code knows. */
+export const LANGUAGE_OFF: Silence = {
+    reason: 'disabled',
+    explanation: { words: 'off for this language', sentence: 'Off for this language. *Infill: Toggle for Language* turns it on.' },
 };
 
-/** Words for the reason why there is no next edit, also for one that this version does not know. */
-export function noNextEditWords(reason: string): string {
-    return NO_NEXT_EDIT[reason] ?? reason.replaceAll('_', ' ');
+/** A sentence that says why there is no next edit. */
+export function noNextEditSentence(silence: Silence): string {
+    return joined(`No next edit: ${reasonWords(silence)}.`, NEXT_EDIT_HELP[silence.reason ?? '']);
 }
 
-/** A few words for the reason of an empty answer, also for one that this version does not know. */
-export function reasonWords(reason: string): string {
-    return REASONS[reason]?.[0] ?? reason.replaceAll('_', ' ');
+/** The reason of an empty answer in a few words; the bare reason if the server is older and sends no words. */
+export function reasonWords({ reason, explanation }: Silence): string {
+    return explanation?.words ?? reason?.replaceAll('_', ' ') ?? 'no candidates';
 }
 
-/** A sentence for the reason of an empty answer. */
-export function reasonSentence(reason: string): string {
-    return REASONS[reason]?.[1] ?? `The server says: ${reason.replaceAll('_', ' ')}.`;
+/** The reason of an empty answer as a sentence, with what helps. */
+export function reasonSentence(silence: Silence): string {
+    return joined(silence.explanation?.sentence ?? sentence(reasonWords(silence)), HELP[silence.reason ?? '']);
 }
 
 /** What the status bar shows for a state. */
@@ -91,7 +69,7 @@ export function viewOf(status: EngineStatus): View {
             return { icon: 'circle-slash', text: 'Infill', tooltip: sentence(status.detail ?? '') };
         default:
             if (status.reason) {
-                return { icon: 'dash', text: `Infill: ${reasonWords(status.reason)}`, tooltip: `${reasonSentence(status.reason)} Ready${by(status)}.` };
+                return { icon: 'dash', text: `Infill: ${reasonWords(status)}`, tooltip: `${reasonSentence(status)} Ready${by(status)}.` };
             }
             return { icon: 'sparkle', text: 'Infill', tooltip: `Ready${by(status)}.${timing(status)}` };
     }
@@ -114,6 +92,10 @@ export function sourceWords(source: string): string {
 
 function by({ model, device }: EngineStatus): string {
     return model ? `: ${modelWords(model)}${device ? ` on ${device}` : ''}` : '';
+}
+
+function joined(...sentences: (string | undefined)[]): string {
+    return sentences.filter(Boolean).join(' ');
 }
 
 function timing(status: EngineStatus): string {

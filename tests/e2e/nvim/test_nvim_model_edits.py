@@ -55,7 +55,7 @@ def proposed(nvim: Editor) -> bool:
 
 def reason(nvim: Editor) -> str:
     """Why the last answer has no proposal."""
-    return str(nvim.lua("return require('infill.next_edit').reason(vim.api.nvim_get_current_buf())"))
+    return str(nvim.lua("return (require('infill.next_edit').silence(vim.api.nvim_get_current_buf()) or {}).reason"))
 
 
 def test_one_function_is_rewritten_and_the_next_one_follows(nvim: Editor) -> None:

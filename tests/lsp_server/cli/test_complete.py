@@ -90,7 +90,7 @@ def test_the_line_of_a_terminal_cannot_be_taken_over(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("place", "told"),
     [
-        (".env:1:5", "exclude pattern"),
+        (".env:1:5", "are not read"),
         ("program.py:1:1", "not text"),
     ],
 )

@@ -149,14 +149,14 @@ async def test_a_silence_has_its_reason(vscode: Editor, marked: str | None, uri:
         vscode.open(marked, uri)
     result = await vscode.candidates(uri)
     assert (result.candidates, result.reason) == ([], reason)
-    assert (await vscode.status()).lastReason == reason
+    assert (await vscode.status()).reason == reason
 
 
 async def test_the_status_on_request(vscode: Editor) -> None:
     uri = vscode.open("x = │", "file:///project/status.py")
     await vscode.ask(uri)
     status = await vscode.status()
-    assert (status.state, status.lastReason) == ("ready", None)
+    assert (status.state, status.reason) == ("ready", None)
     assert psutil.Process(status.workerPid).ppid() == vscode.client._server.pid
     assert (status.budgetMs, status.explicitBudgetMs) == (5000, 5000)
     assert (status.candidates, status.enabled, status.device) == (4, True, "cpu")

@@ -50,7 +50,7 @@ async def test_a_link_to_one(neovim: Editor, tmp_path: Path) -> None:
     (tmp_path / "settings.txt").symlink_to(".env")
     uri = neovim.open("API_TOKEN=│\n", (tmp_path / "settings.txt").as_uri(), "plaintext")
     assert await neovim.ask(uri, kind=INVOKED) == []
-    assert (await neovim.status()).lastReason == "excluded"
+    assert (await neovim.status()).reason == "excluded"
 
 
 async def test_a_single_key_after_a_blank(neovim: Editor) -> None:
@@ -59,7 +59,7 @@ async def test_a_single_key_after_a_blank(neovim: Editor) -> None:
     assert await neovim.ask(uri) == []
     neovim.type(uri, " ")
     assert await neovim.ask(uri) == []
-    assert (await neovim.status()).lastReason == "one_key"
+    assert (await neovim.status()).reason == "one_key"
     assert await neovim.ask(uri, kind=INVOKED) == ["b"]
 
 

@@ -90,7 +90,7 @@ async def test_what_is_shown(window: Editor, marked: str, steps: list[str | int]
     await do(window, uri, steps)
     assert await window.ask(uri) == shown
     if not shown:
-        assert (await window.status()).lastReason == "dismissed"
+        assert (await window.status()).reason == "dismissed"
         assert await window.ask(uri, kind=INVOKED)  # whoever asks is answered
     window.close_all()
 
@@ -100,7 +100,7 @@ async def test_what_was_accepted_and_erased_does_not_come_back(window: Editor) -
     assert await window.ask(uri) == ALL
     await do(window, uri, ["alpha(1)", 9, " "])
     assert await window.ask(uri) == []
-    assert (await window.status()).lastReason == "deletion"
+    assert (await window.status()).reason == "deletion"
     assert await window.ask(uri, kind=INVOKED) == ALL
     window.close_all()
 

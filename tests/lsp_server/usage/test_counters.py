@@ -240,7 +240,7 @@ def test_it_is_shown_and_forgotten(capsys: pytest.CaptureFixture[str]) -> None:
         "7 of them after the deadline; 3 of these accepted",
         "50% within",
         "50–75 ms",
-        "the model found nothing to suggest",
+        "nothing to add",
         "2026-11-21",
     ):
         assert expected in out

@@ -22,6 +22,7 @@ local M = {}
 ---@class infill.Answer
 ---@field candidates infill.Candidate[]
 ---@field reason? string why there are none
+---@field explanation? infill.Explanation
 ---@field elapsedMs? number
 
 ---@type table<string, fun(rows: infill.CanvasRow[])> by the token of a request on its way
@@ -53,9 +54,11 @@ function M.ask(client, bufnr, range, on_canvas, on_answer)
     if withdrawn then
       return
     elseif err then
-      return on_answer({ candidates = {}, reason = 'worker_failed' })
+      return on_answer({ candidates = {}, reason = 'the request failed' })
     end
-    result.reason = result.reason ~= vim.NIL and result.reason or nil
+    for _, field in ipairs({ 'reason', 'explanation' }) do
+      result[field] = result[field] ~= vim.NIL and result[field] or nil
+    end
     on_answer(result)
   end, bufnr)
 

@@ -32,11 +32,16 @@ local PASSING = { stale = true, superseded = true, cancelled = true } -- reasons
 ---@field tick integer of the text that the ranges refer to
 ---@field encoding string
 
+--- An answer without a proposal.
+---@class infill.NextEdit.Silence
+---@field reason string
+---@field explanation? infill.Explanation
+
 ---@type table<integer, infill.NextEdit.Shown> by buffer
 local shown = {}
 
----@type table<integer, string> by buffer: why the server's last answer has no proposal
-local reasons = {}
+---@type table<integer, infill.NextEdit.Silence> by buffer
+local silences = {}
 
 ---@class infill.NextEdit.Error
 ---@field line integer
@@ -123,7 +128,7 @@ function M.ask(bufnr)
       return
     end
     M.hide(bufnr)
-    reasons[bufnr] = answer and not PASSING[answer.reason] and answer.reason ~= vim.NIL and answer.reason or nil
+    silences[bufnr] = answer and not PASSING[answer.reason] and answer.reason ~= vim.NIL and answer or nil
     if answer and #answer.proposals > 0 then
       shown[bufnr] = { proposals = answer.proposals, chosen = 1, tick = tick, encoding = client.offset_encoding }
       M._draw(bufnr)
@@ -235,11 +240,11 @@ function M.proposal(bufnr)
   return now and now.proposals[now.chosen]
 end
 
---- Why the server's last answer for a buffer has no proposal, as the server names it; nil if it has one.
+--- The server's last answer for a buffer if it has no proposal, with the reason; nil if it has one.
 ---@param bufnr integer
----@return string?
-function M.reason(bufnr)
-  return reasons[bufnr]
+---@return infill.NextEdit.Silence?
+function M.silence(bufnr)
+  return silences[bufnr]
 end
 
 --- The proposals that are shown in a buffer and still fit; nil if there are none.
@@ -264,7 +269,7 @@ end
 function M.detach(bufnr)
   timer:stop()
   newest = newest + 1
-  reasons[bufnr] = nil
+  silences[bufnr] = nil
   questions[bufnr] = nil
   M.hide(bufnr)
 end

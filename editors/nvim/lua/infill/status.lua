@@ -4,6 +4,11 @@ local stats = require('infill.stats')
 
 local M = {}
 
+--- Why there is nothing, for people. Older servers send none.
+---@class infill.Explanation
+---@field words string
+---@field sentence string
+
 ---@class infill.Status
 ---@field state 'loading'|'ready'|'thinking'|'silent'|'failed'|'off'
 ---@field detail? string
@@ -11,44 +16,26 @@ local M = {}
 ---@field model? string
 ---@field device? string
 ---@field reason? string why nothing is shown, as the server names it
+---@field explanation? infill.Explanation
 ---@field last_ms? number from the last request to its answer
 
----@type table<string, { [1]: string, [2]: string }> a few words for a status line, and a sentence that says what helps
-local REASONS = {
-  blank = { 'nothing to add', 'The model found nothing worth adding here.' },
-  low_confidence = { 'not sure enough', 'No candidate is confident enough for `eagerness`; `:Infill pick` lists them.' },
-  one_key = { 'only one character', 'The best candidate is one character, as quick to type as to accept.' },
-  deadline = { 'out of time', 'Time ran out before a candidate was finished (budgetMs, or explicitBudgetMs if you asked).' },
-  deletion = { 'waits after deleting', 'Nothing is suggested right after a deletion, nor what was deleted; keep typing.' },
-  undo = { 'waits after undo', 'Nothing is suggested right after undo or redo; keep typing.' },
-  dismissed = { 'dismissed here', 'You dismissed the suggestion or typed past it; `:Infill pick` lists it.' },
-  disabled = { 'switched off here', 'The settings `enable` or `languages` turn suggestions off here.' },
-  excluded = { 'file is excluded', 'Files that tend to hold secrets or that `excludes` names are not read.' },
-  unsupported = { 'file is not supported', 'This file is too large or of an unsupported kind.' },
-  loading = { 'still loading', 'The model is being loaded.' },
-  worker_failed = { 'the engine stopped', '`:Infill restart` starts it again.' },
-  snippet = { 'a snippet is active', 'Nothing is shown until the snippet is filled in.' },
-  menu = { 'the menu has another item', 'The selected item of the completion menu is not in the text.' },
+---@type table<string, string> which of our commands or settings helps, by the reason of an empty answer
+local HELP = {
+  low_confidence = '`:Infill pick` lists them; `eagerness` says how sure one must be.',
+  one_key = '`:Infill pick` lists it.',
+  deadline = '`:Infill pick` and larger values of `budgetMs` and `explicitBudgetMs` (if you ask) give the model more.',
+  deletion = 'Keep typing.',
+  undo = 'Keep typing.',
+  dismissed = '`:Infill pick` lists it.',
+  worker_failed = '`:Infill restart` starts it again.',
 }
+---@type table<string, string> the same for next edits
+local NEXT_EDIT_HELP = { failed = '`:Infill log` shows the log' }
 
----@type table<string, string> why there is no next edit, as the server names it and in words
-local NO_NEXT_EDIT = {
-  nothing_edited = 'nothing has been edited yet',
-  no_consequence = 'everything still fits',
-  half_written = 'the edit is still being written',
-  ambiguous = 'other uses of the name may mean something else',
-  low_confidence = 'not sure enough',
-  dismissed = 'dismissed, or you have replaced this text yourself',
-  undo = 'the last change was undone',
-  bulk = 'too much changed at once',
-  disabled = 'switched off here',
-  excluded = 'the file is excluded',
-  unsupported = 'the file is not supported',
-  too_large = 'the file is too long to be sure of all places',
-  loading = 'nothing is certain, and the model is still loading',
-  deadline = 'nothing is certain, and the model found nothing in time',
-  worker_failed = 'nothing is certain, and the engine has stopped',
-  failed = 'an error; `:Infill log` names it',
+---@type table<string, infill.Explanation> reasons that only Neovim knows
+local OWN = {
+  snippet = { words = 'a snippet is active', sentence = 'Nothing is shown until the snippet is filled in.' },
+  menu = { words = 'the menu has another item', sentence = 'The selected item of the completion menu is not in the text.' },
 }
 
 ---@type table<integer, infill.Status> by client
@@ -71,6 +58,7 @@ function M.told(client_id, params)
     model = given(params.model),
     device = given(params.device),
     reason = given(params.reason),
+    explanation = given(params.explanation),
     last_ms = (told[client_id] or {}).last_ms,
   }
   if was_loading and params.state == 'ready' then
@@ -109,7 +97,10 @@ function M.of(bufnr)
   if status.state == 'ready' and (pending[client.id] or 0) > 0 then
     status.state = 'thinking'
   elseif status.state == 'ready' then
-    status.reason = silence.reason() or status.reason
+    local own = silence.reason()
+    if own then
+      status.reason, status.explanation = own, OWN[own]
+    end
     status.state = status.reason and 'silent' or 'ready'
   end
   return status
@@ -136,16 +127,16 @@ function M.text(bufnr)
     -- No percent sign: some status lines take it for an item, others show an escaped one twice.
     return ('%s %d/100'):format(text, math.floor(100 * status.fraction + 0.5))
   elseif status.state == 'silent' then
-    return text .. ': ' .. M.why(status.reason)
+    return text .. ': ' .. M.why(status)
   end
   return text
 end
 
---- The reason for an empty answer in a few words.
----@param reason string as the server calls it
+--- The reason of an empty answer in a few words; the bare reason if the server is older and sends no words.
+---@param answer { reason?: string, explanation?: infill.Explanation }
 ---@return string
-function M.why(reason)
-  return (REASONS[reason] or { reason })[1]
+function M.why(answer)
+  return answer.explanation and answer.explanation.words or answer.reason or 'no candidates'
 end
 
 --- The lines of `:Infill status`.
@@ -164,8 +155,9 @@ function M.lines(bufnr)
     return { server.missing() or 'infill does not serve this buffer: it is not enabled here' }
   end
   local lines = { M.text(bufnr) }
-  if status.state == 'silent' and REASONS[status.reason] then
-    table.insert(lines, REASONS[status.reason][2])
+  if status.state == 'silent' and status.explanation then
+    local help = HELP[status.reason]
+    table.insert(lines, status.explanation.sentence .. (help and ' ' .. help or ''))
   elseif not vim.lsp.inline_completion.is_enabled({ bufnr = bufnr or 0 }) then
     table.insert(lines, 'Inline completion is off in this buffer; vim.lsp.inline_completion.enable() turns it on.')
   end
@@ -190,8 +182,12 @@ end
 ---@param bufnr integer
 ---@return string?
 function M.why_no_next_edit(bufnr)
-  local reason = require('infill.next_edit').reason(bufnr)
-  return reason and (NO_NEXT_EDIT[reason] or reason)
+  local answer = require('infill.next_edit').silence(bufnr)
+  if not answer then
+    return nil
+  end
+  local help = NEXT_EDIT_HELP[answer.reason]
+  return M.why(answer) .. (help and '; ' .. help or '')
 end
 
 ---@param bufnr integer

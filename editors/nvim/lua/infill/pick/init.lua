@@ -181,7 +181,7 @@ end
 
 ---@param answer infill.Answer
 function M._say_why(answer)
-  vim.notify('infill: ' .. status.why(answer.reason or 'blank'), vim.log.levels.INFO)
+  vim.notify('infill: ' .. status.why(answer), vim.log.levels.INFO)
 end
 
 ---@param hole infill.Hole
