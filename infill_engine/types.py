@@ -237,7 +237,7 @@ class ProposedText:
     tokens: int = 1
     draft: Draft | None = None  # the draft that the text began as
     partial: bool = False
-    steps: int = 0
+    passes: int = 0
     source: Source = Source.MODEL
     draft_logprob: float | None = None  # mean over the tokens of the model's own draft that the text began as
     logprob: float | None = None  # of the whole text, if the model computed it
@@ -249,7 +249,7 @@ class Candidate:
     """One text for the hole, or for all holes of a request.
 
     `confidence` estimates the probability that the text is what the user wants. `partial` marks the reliable left part
-    of a text that the deadline cut off. `steps` counts the denoising steps behind it. With several holes, `fills` are
+    of a text that the deadline cut off. `passes` counts the model's passes behind it. With several holes, `fills` are
     their texts, and `text` reaches from the first to the last one. `gain` says how much likelier than the replaced text
     an alternative is, in nats per token; None if the model did not compute both.
     """
@@ -257,7 +257,7 @@ class Candidate:
     text: str
     confidence: float
     partial: bool = False
-    steps: int = 0
+    passes: int = 0
     source: Source = Source.MODEL
     fills: tuple[str, ...] = ()
     gain: float | None = None
@@ -285,8 +285,8 @@ class Answer:
 
     candidates: tuple[Candidate, ...] = ()
     reason: Reason | None = None
-    encode_ms: float = 0.0
-    denoise_ms: float = 0.0
+    read_ms: float = 0.0  # for the text around the hole
+    compute_ms: float = 0.0  # for the proposals
     elapsed_ms: float = 0.0
     cached: bool = False
     incomplete_context: bool = False  # the model had no time to read all of the text around the hole

@@ -32,7 +32,7 @@ from lsp_server.settings.schema import ServerSettings
 from lsp_server.suggestions.request_content import build_request
 
 URI = "file:///bench/typed.py"
-FIELDS = ("change_ms", "build_ms", "encode_ms", "denoise_ms", "rank_ms", "engine_ms")
+FIELDS = ("change_ms", "build_ms", "read_ms", "compute_ms", "rank_ms", "engine_ms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ class Timing:
     stroke: str
     change_ms: float
     build_ms: float
-    encode_ms: float
-    denoise_ms: float
+    read_ms: float
+    compute_ms: float
     rank_ms: float
     engine_ms: float
     cached: bool
@@ -133,9 +133,9 @@ def _timed(
         stroke=key.stroke.value,
         change_ms=round(change_ms, 3),
         build_ms=round(build_ms, 3),
-        encode_ms=round(answer.encode_ms, 3),
-        denoise_ms=round(answer.denoise_ms, 3),
-        rank_ms=round(answer.elapsed_ms - answer.encode_ms - answer.denoise_ms, 3),
+        read_ms=round(answer.read_ms, 3),
+        compute_ms=round(answer.compute_ms, 3),
+        rank_ms=round(answer.elapsed_ms - answer.read_ms - answer.compute_ms, 3),
         engine_ms=round(answer.elapsed_ms, 3),
         cached=answer.cached,
         steps=steps,

@@ -28,7 +28,7 @@ class AnswerCache:
         """
         found = self._answers.get(request)
         if found is not None and _serves(found, request):
-            return replace(found, cached=True, encode_ms=0.0, denoise_ms=0.0)
+            return replace(found, cached=True, read_ms=0.0, compute_ms=0.0)
         continued = self._typed_through(request, show_from)
         if continued is not None:
             # Also kept under the new request: the same position must keep giving the same candidates.

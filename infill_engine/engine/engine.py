@@ -209,8 +209,8 @@ class Engine(LoadedModel):
         answer = Answer(
             (),
             None,
-            found.encode_ms,
-            found.denoise_ms,
+            found.read_ms,
+            found.compute_ms,
             incomplete_context=found.incomplete_context,
             user_message=found.user_message,
         )

@@ -49,7 +49,7 @@ def alternatives(
         gain = _gain(proposal, original)
         if new <= least and (gain is None or gain >= LEAST_GAIN or new < least):
             confidence = calibration.confidence(features)
-            candidate = Candidate(proposal.text, confidence, False, proposal.steps, proposal.source)
+            candidate = Candidate(proposal.text, confidence, False, proposal.passes, proposal.source)
             scored.append((new, replace(candidate, fills=proposal.fills, gain=gain)))
     scored.sort(key=lambda one: (one[0], -(one[1].gain or 0.0), -one[1].confidence, one[1].text))
     return tuple(candidate for _, candidate in scored[: request.candidates])

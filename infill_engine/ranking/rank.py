@@ -156,4 +156,4 @@ def _is_sound(one: Scored, request: InfillRequest) -> bool:
 
 def _candidate(one: Scored) -> Candidate:
     proposal = one.proposal
-    return Candidate(proposal.text, one.confidence, proposal.partial, proposal.steps, proposal.source)
+    return Candidate(proposal.text, one.confidence, proposal.partial, proposal.passes, proposal.source)

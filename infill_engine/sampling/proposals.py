@@ -16,8 +16,8 @@ class Proposals:
     """
 
     proposals: list[ProposedText] | None
-    encode_ms: float = 0.0
-    denoise_ms: float = 0.0
+    read_ms: float = 0.0
+    compute_ms: float = 0.0
     incomplete_context: bool = False
     user_message: str = ""
     final: bool = True

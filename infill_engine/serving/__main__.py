@@ -59,7 +59,7 @@ def _serve(load: Load, options: argparse.Namespace) -> NoReturn:
 def serve(load: Load) -> NoReturn:
     """Answer frames with the engine that `load` returns, then exit the process.
 
-    Exits with `exit_now`: a load or a denoising step may hold the compute thread for seconds, and tearing down a
+    Exits with `exit_now`: a load or a pass may hold the compute thread for seconds, and tearing down a
     library under a running thread crashes.
     """
     frames_in, frames_out = reserve_stdio()

@@ -190,6 +190,6 @@ class SharedEngine:
             candidates=len(answer.candidates),
             reason=answer.reason,
             cached=answer.cached,
-            encode_ms=round(answer.encode_ms, 2),
-            denoise_ms=round(answer.denoise_ms, 2),
+            read_ms=round(answer.read_ms, 2),
+            compute_ms=round(answer.compute_ms, 2),
         )

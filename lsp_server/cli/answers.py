@@ -27,8 +27,8 @@ def print_answer(asked: Asked, named: NamedPlace, opened: Opened | None) -> None
     line = first_line(opened.snapshot.lines[row])
     left, right = _shortened(line[:column], line[column:])
     for number, candidate in enumerate(asked.answer.candidates, 1):
-        steps = f"{candidate.steps} step{'s' * (candidate.steps != 1)}"
-        facts = f"{number}  {candidate.confidence:4.0%}  {steps:<7}  {_source(candidate):<14}  "
+        passes = f"{candidate.passes} pass{'es' * (candidate.passes != 1)}"
+        facts = f"{number}  {candidate.confidence:4.0%}  {passes:<9}  {_source(candidate):<14}  "
         shown = Text(facts).append(left, "dim")
         shown.append(marked(candidate.text, len(facts)), "bold green").append(right, "dim")
         console.print(shown, soft_wrap=True)
@@ -54,7 +54,7 @@ def timing(asked: Asked) -> str:
     answer = asked.answer
     return (
         f"{asked.elapsed_ms:.0f} ms of {asked.budget_ms} ms "
-        f"(reading both sides {answer.encode_ms:.0f} ms, denoising {answer.denoise_ms:.0f} ms), "
+        f"(reading {answer.read_ms:.0f} ms, computing {answer.compute_ms:.0f} ms), "
         f"model {asked.model} on {asked.device}"
     )
 

@@ -33,8 +33,8 @@ def as_json(asked: Asked) -> dict[str, object]:
         "budget_ms": asked.budget_ms,
         "model": asked.model,
         "device": asked.device,
-        "encode_ms": round(answer.encode_ms, 1),
-        "denoise_ms": round(answer.denoise_ms, 1),
+        "read_ms": round(answer.read_ms, 1),
+        "compute_ms": round(answer.compute_ms, 1),
     }
 
 
@@ -43,6 +43,6 @@ def _printed(candidate: Candidate) -> dict[str, object]:
         "text": candidate.text,
         "confidence": round(candidate.confidence, 4),
         "partial": candidate.partial,
-        "steps": candidate.steps,
+        "passes": candidate.passes,
         "source": candidate.source,
     }

@@ -238,7 +238,7 @@ def check_engine(trial: Trial) -> Check:
 def check_completion(answer: Answer, elapsed_ms: float, budget_ms: int) -> Check:
     """Check that a completion arrived in time, measured from request to answer with a warm model."""
     timing = f"{elapsed_ms:.0f} ms of the {budget_ms} ms while typing"
-    if any(candidate.steps for candidate in answer.candidates):
+    if any(candidate.passes for candidate in answer.candidates):
         return Check("completion", Verdict.OK, f"candidates: {len(answer.candidates)}, in {timing}")
     reason = "copied ones only" if answer.candidates else answer.reason or Reason.BLANK
     remedy = (

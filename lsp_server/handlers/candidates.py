@@ -59,7 +59,7 @@ def _result(session: Session, insertion: Insertion | None, reply: Reply, wanted:
                 "range": span,
                 "confidence": round(candidate.confidence, 4),
                 "partial": candidate.partial,
-                "steps": candidate.steps,
+                "steps": candidate.passes,
                 "source": candidate.source.value,
                 "command": accepted_command(snapshot.uri, snapshot.client_version, index),
             }

@@ -171,8 +171,8 @@ class EngineSystem:
             reason="" if answer.reason is None else answer.reason.value,
             proposals=_weighed(self.engine.proposals or [], replace(request, hole=hole)),
             extra={
-                "encode_ms": round(answer.encode_ms, 2),
-                "denoise_ms": round(answer.denoise_ms, 2),
+                "read_ms": round(answer.read_ms, 2),
+                "compute_ms": round(answer.compute_ms, 2),
                 "passes": passes,
             },
         )

@@ -83,7 +83,7 @@ function choose(server: Server, client: LanguageClient, editor: vscode.TextEdito
         picker.activeItems = items.slice(0, 1);
         showActive(items[0]);
     };
-    const onCanvas = (canvas: Canvas): void => put(`Infill: denoising, step ${canvas.step}`, itemsOfCanvas(canvas));
+    const onCanvas = (canvas: Canvas): void => put(`Infill: computing, pass ${canvas.step}`, itemsOfCanvas(canvas));
     ask(client, document, selection, onCanvas, cancelling.token)
         .then((answer) => put(titleOf(answer), itemsOf(answer, server)))
         .catch((fault: Error) => put('Infill: failed', [{ label: `$(error) ${fault.message}`, alwaysShow: true }]))
@@ -142,7 +142,7 @@ function describe(candidate: Candidate, elapsedMs: number | undefined): string {
     return [
         candidate.confidence === undefined ? '' : `${Math.round(100 * candidate.confidence)}%`,
         candidate.source ? sourceWords(candidate.source) : '',
-        candidate.steps ? `${candidate.steps} ${candidate.steps === 1 ? 'step' : 'steps'}` : '',
+        candidate.steps ? `${candidate.steps} ${candidate.steps === 1 ? 'pass' : 'passes'}` : '',
         elapsedMs === undefined ? '' : `${Math.round(elapsedMs)} ms`,
         candidate.partial ? 'unfinished' : '',
     ]

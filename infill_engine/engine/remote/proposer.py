@@ -57,7 +57,7 @@ class RemoteProposer(Proposer):
         complete = [text for text in reply.texts if text.complete]
         return Proposals(
             proposals if proposals or reply.user_message else None,
-            denoise_ms=(limit.deadline.clock() - began) * 1000,
+            compute_ms=(limit.deadline.clock() - began) * 1000,
             user_message=reply.user_message,
             final=len(complete) == len(fim_requests),
         )
@@ -72,5 +72,5 @@ def _proposal_of(text: Text) -> ProposedText:
         min(logprobs),
         tokens=tokens,
         partial=not text.complete,
-        steps=tokens,
+        passes=tokens,
     )

@@ -71,14 +71,14 @@ class CanvasSampler(Proposer):
             context, partial_word = yield from self._encode(request)
         except OutOfTime:
             return Proposals(unscored_drafts(drafts), since(began), incomplete_context=True)
-        encode_ms = since(began)
+        read_ms = since(began)
         began = now()
         limit = yield AskLimit()
         due = limit.deadline.sooner(self._settings.latency_target)
         proposals = yield from self._denoise(_Read(context, partial_word, request, hole, drafts, due))
         # Another try is worthwhile if no canvas had time for a step.
-        looked = not proposals or any(proposal.steps for proposal in proposals)
-        return Proposals(proposals, encode_ms, since(began), final=looked)
+        looked = not proposals or any(proposal.passes for proposal in proposals)
+        return Proposals(proposals, read_ms, since(began), final=looked)
 
     def prefetch(self, around: Surroundings) -> Job[None]:
         """Encode both sides, so that a later request nearby finds them cached."""

@@ -52,7 +52,7 @@ def _propose(
         tokens=end,
         draft=row.draft,
         partial=partial,
-        steps=step.number,
+        passes=step.number,
         source=Source.RETRIEVAL if row.draft else Source.MODEL,
     )
 
@@ -74,7 +74,7 @@ def originals_of(step: Step, rows: Sequence[Row], copies_end: bool) -> list[Prop
                     length_logprob=row.length_logprob,
                     tokens=max(1, row.slots - int(copies_end)),
                     draft=row.draft,
-                    steps=1,
+                    passes=1,
                     source=Source.RETRIEVAL,
                 )
             )

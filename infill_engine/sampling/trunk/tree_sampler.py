@@ -99,18 +99,18 @@ class TreeSampler(Proposer):
                 raise OutOfTime
         except OutOfTime:
             return Proposals(unscored_drafts(drafts), since(began), incomplete_context=True)
-        encode_ms = since(began)
+        read_ms = since(began)
         began = now()
         ngrams = yield from self._count_in_time(request, partial_word)
         search = TreeSearch(self.model, read, request, hole, holes, partial_word, ngrams, self.costs)
         search.insert(drafts)
         passes = yield from search.run()
         if not search.tree.nodes[ROOT].seen:
-            return Proposals(unscored_drafts(drafts), encode_ms, incomplete_context=True)
+            return Proposals(unscored_drafts(drafts), read_ms, incomplete_context=True)
         proposals = search.proposals(drafts, passes) or ([] if search.is_complete else None)
         incomplete = read.outdated_suffix or readable < rows
         final = self._retriever.has_indexed(request.project_text) and not incomplete
-        return Proposals(proposals, encode_ms, since(began), incomplete_context=incomplete, final=final)
+        return Proposals(proposals, read_ms, since(began), incomplete_context=incomplete, final=final)
 
     def rewrite(self, region: Region) -> Job[Changes]:
         """See `Proposer`."""

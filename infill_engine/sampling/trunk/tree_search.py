@@ -270,7 +270,7 @@ class TreeSearch:
             min_logprob=min(scored),
             length_logprob=one.ending,
             tokens=len(one.tokens),
-            steps=passes,
+            passes=passes,
             logprob=one.logprob,
             fills=tuple(fill.decode(errors="replace") for fill in one.fills) if self.holes.gaps else (),
         )

@@ -1,4 +1,4 @@
-"""Records the canvas during denoising and replays it afterwards, so that drawing takes no time from the deadline."""
+"""Records what each pass of the model decides and replays it afterwards, so that drawing takes no time."""
 
 import time
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ SURE_STYLES = ((0.9, "bold green"), (0.6, "green"), (0.3, "yellow"), (0.0, "red"
 
 @dataclass(slots=True)
 class CanvasPlayer:
-    """Stores the canvas after every denoising step."""
+    """Stores the texts, or the canvas, after every pass."""
 
     _passes: list[PassState] = field(default_factory=list)
 
@@ -44,7 +44,7 @@ class CanvasPlayer:
         """Replay the canvas in a terminal, or print one line per row and step elsewhere."""
         frames = list(self.frames())
         if not frames:
-            console.print("No denoising step could be taken in time.")
+            console.print("No pass could be made in time.")
         elif console.is_terminal and not console.is_dumb_terminal:
             with Live(console=console, auto_refresh=False) as live:
                 for number, frame in enumerate(frames, 1):

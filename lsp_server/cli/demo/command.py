@@ -1,4 +1,4 @@
-"""`infill-ls demo`: shows a hole in a real file, its canvas during denoising, the candidates, and what to do next."""
+"""`infill-ls demo`: shows a hole in a real file, what each pass decides, the candidates, and what to do next."""
 
 import argparse
 import sys
@@ -27,7 +27,7 @@ LINES_ABOVE, LINES_BELOW = 4, 3
 def run(options: argparse.Namespace) -> int:
     """Print the demo on stdout. Raises InfillError for a place or a model that does not exist."""
     if is_remote(options.model):
-        raise InputError("a remote model has no denoising steps to show; use `infill-ls complete FILE:LINE:COL`")
+        raise InputError("the passes of a remote model cannot be shown; use `infill-ls complete FILE:LINE:COL`")
     console, player, settings = console_of(sys.stdout), CanvasPlayer(), ServerSettings(budget_ms=options.budget_ms)
     example = bundled() if options.place is None else None
     named, opened, asked = ask_at_place(options, settings, player.record, example=example, read_before=True)

@@ -125,7 +125,7 @@ def _indentation(asked: Infill) -> str:
 
 def _completion(index: int, text: str, reply: Reply) -> Completion:
     predicted = estimated_tokens(len(text))
-    read_ms = reply.answer.encode_ms
+    read_ms = reply.answer.read_ms
     timings = Timings(*_timed(reply.tokens_read, read_ms), *_timed(predicted, reply.elapsed_ms - read_ms))
     return Completion(
         index=index,

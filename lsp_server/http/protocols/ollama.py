@@ -60,7 +60,7 @@ def respond(asked: GenerateRequest, reply: Reply) -> Response:
     """Return the best candidate, streamed unless the client declines."""
     text, model = "".join(reply.texts[:1]), asked.model or reply.model
     created = datetime.now(UTC).isoformat()
-    read_ns, whole_ns = int(reply.answer.encode_ms * 1e6), int(reply.elapsed_ms * 1e6)
+    read_ns, whole_ns = int(reply.answer.read_ms * 1e6), int(reply.elapsed_ms * 1e6)
     last = GenerateResponse(
         model=model,
         created_at=created,

@@ -239,7 +239,7 @@ def test_what_is_typed_while_the_model_loads_and_the_canvas(code: Workbench, scr
     code.configure(budgetMs=5000)
     code.type_text("1; x = ")
     code.press("Control+Alt+Enter")
-    code.until(lambda: "denoising" in code.title(), "a canvas", code.title)
+    code.until(lambda: "computing" in code.title(), "a canvas", code.title)
     code.until(lambda: any("▒" in row for row in code.rows()), "open slots", code.rows)
     code.until(lambda: "3 candidates" in code.title(), "the candidates", code.title)
     code.press("Enter")

@@ -90,7 +90,7 @@ def test_an_explicit_request_goes_on_where_the_time_of_a_keystroke_ended(tmp_pat
     assert typed.cut_short
     asked = engine.answer(InfillRequest("x = ", "\n", explicit=True), soon())
     assert (asked.cached, asked.cut_short) == (False, False)
-    assert asked.candidates[0].steps > max((each.steps for each in typed.candidates), default=0)
+    assert asked.candidates[0].passes > max((each.passes for each in typed.candidates), default=0)
     for explicit in (False, True):
         assert engine.answer(InfillRequest("x = ", "\n", explicit=explicit), soon()).cached
 
@@ -102,10 +102,10 @@ def test_an_answer_that_time_cut_short_is_not_kept(model_folder: Path, monkeypat
         busy.setattr(engine.proposer.model, "encode", never_read)
         hurried = engine.answer(request, soon())
     assert hurried.incomplete_context
-    assert [candidate.steps for candidate in hurried.candidates] == [0]
+    assert [candidate.passes for candidate in hurried.candidates] == [0]
     whole = engine.answer(request, soon())
     assert (whole.incomplete_context, whole.cached) == (False, False)
-    assert whole.candidates[0].steps > 0
+    assert whole.candidates[0].passes > 0
     assert engine.answer(request, soon()).cached
 
 
@@ -126,10 +126,10 @@ def test_an_answer_without_a_single_step_is_not_kept(model_folder: Path, monkeyp
     with monkeypatch.context() as busy:
         busy.setattr("infill_engine.sampling.canvas.canvas_sampler.denoise", lambda *_: returning(None))
         hurried = engine.answer(request, soon())
-    assert {candidate.steps for candidate in hurried.candidates} == {0}
+    assert {candidate.passes for candidate in hurried.candidates} == {0}
     whole = engine.answer(request, soon())
     assert not whole.cached
-    assert max(candidate.steps for candidate in whole.candidates) > 0
+    assert max(candidate.passes for candidate in whole.candidates) > 0
 
 
 @pytest.mark.parametrize("wanted", [1, 2])

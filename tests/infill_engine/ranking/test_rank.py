@@ -119,8 +119,8 @@ def test_confidence_follows_the_features(better: ProposedText, worse: ProposedTe
 
 
 def test_a_candidate_keeps_what_is_known_of_its_guess() -> None:
-    (found,) = ranked("x = |\n", proposal("a", steps=3, partial=True, source=Source.RETRIEVAL))
-    assert (found.text, found.steps, found.partial, found.source) == ("a", 3, True, Source.RETRIEVAL)
+    (found,) = ranked("x = |\n", proposal("a", passes=3, partial=True, source=Source.RETRIEVAL))
+    assert (found.text, found.passes, found.partial, found.source) == ("a", 3, True, Source.RETRIEVAL)
 
 
 def test_extreme_values_do_not_overflow() -> None:

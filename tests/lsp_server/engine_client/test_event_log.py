@@ -35,7 +35,7 @@ class Repeating(ToyEngine):
     def answer(self, request, deadline, observer):
         if request.suffix == "fail":
             raise KeyError(request.prefix)
-        return Answer((Candidate(request.prefix, 0.5),), user_message=request.prefix, encode_ms=1.5)
+        return Answer((Candidate(request.prefix, 0.5),), user_message=request.prefix, read_ms=1.5)
 
     def prefetch(self, request, deadline):
         raise ValueError(request.prefix)
@@ -87,7 +87,7 @@ async def test_the_log_has_all_events_and_no_text(tmp_path: Path, monkeypatch: p
         *("started", "ready", "client joined", "answer", "failure", "client left", "exit")
     }
     (answer,) = [each for each in found if each["event"] == "answer"]
-    assert (answer["candidates"], answer["reason"], answer["encode_ms"], answer["pid"]) == (1, None, 1.5, engine)
+    assert (answer["candidates"], answer["reason"], answer["read_ms"], answer["pid"]) == (1, None, 1.5, engine)
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert len(written) == 2  # this log, and the one of faults
     assert [path for path in written if SECRET in path.read_text()] == []

@@ -19,7 +19,7 @@ def test_several_candidates_the_surest_first() -> None:
     with telling(tell) as server:
         answer = engine_of(server).answer(REQUEST, soon())
         assert texts(answer) == ["alpha(0)", "beta(1)", "beta(2)"]
-        assert {candidate.steps for candidate in answer.candidates if candidate.source is Source.MODEL} == {2}
+        assert {candidate.passes for candidate in answer.candidates if candidate.source is Source.MODEL} == {2}
         asked = sorted((question for _, question, _ in server.questions), key=lambda question: question["seed"])
         assert [question["temperature"] > 0 for question in asked] == [False, True, True, True]
         assert {path for path, _, _ in server.questions} == {"/v1/completions"}

@@ -59,7 +59,7 @@ def test_equal_requests_have_equal_guesses(tmp_path):
         return proposal(TreeSampler(tiny_model(tmp_path))).proposals
 
     one, other = once(), once()
-    assert [(each.text, each.steps) for each in one] == [(each.text, each.steps) for each in other]
+    assert [(each.text, each.passes) for each in one] == [(each.text, each.passes) for each in other]
 
 
 def test_where_there_is_no_time_drafts_come_back_unread(sampler):
