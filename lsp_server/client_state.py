@@ -11,7 +11,7 @@ from lsp_server.protocol.messages import LATE_ANSWERS, LATE_NEXT_EDITS
 
 
 @dataclass(frozen=True, slots=True)
-class Capabilities:
+class ClientFeatures:
     """The client's capabilities that change what this server does."""
 
     encoding: str = "utf-16"  # of positions
@@ -25,7 +25,7 @@ class Capabilities:
     takes_late_next_edits: bool = False  # the same for next edits
 
     @classmethod
-    def of(cls, capabilities: types.ClientCapabilities, encoding: str) -> "Capabilities":
+    def of(cls, capabilities: types.ClientCapabilities, encoding: str) -> "ClientFeatures":
         """Return what a client has announced; `encoding` is the one that was agreed on."""
 
         def has(name: str) -> bool:
@@ -53,7 +53,7 @@ class Capabilities:
 class ClientState:
     """The client of this connection."""
 
-    can: Capabilities = field(default_factory=Capabilities)
+    can: ClientFeatures = field(default_factory=ClientFeatures)
     process: int = 0  # process id; 0 if the client sent none
     first_options: object = None  # its initialization options
     later_options: object = field(default_factory=dict[str, object])  # sent since then, merged over the first ones

@@ -22,11 +22,11 @@ from infill_engine.budget.work import Budget, Costs, PassState, finished
 from infill_engine.engine.engine_loading import load_engine
 from infill_engine.errors import InputError
 from infill_engine.models.base import CanvasModel
-from infill_engine.models.canvas.canvas import State, lay_out
+from infill_engine.models.canvas.canvas import SlotState, lay_out
 from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.runtime.devices import choose_device
 from infill_engine.sampling.canvas.constraints import constraints_for
-from infill_engine.sampling.canvas.denoise import Row, Task, denoise
+from infill_engine.sampling.canvas.denoise import DenoisingTask, Row, denoise
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind, InfillRequest
 
@@ -137,14 +137,14 @@ def _given_slots(family: CanvasModel, _reference: Reference) -> str:
     canvas, hole = lay_out([6, 6], family.info.mask_id), Hole(HoleKind.LINE)
     given = {1: TOKENS[0], 8: TOKENS[1]}
     for position, token in given.items():
-        canvas.ids[position], canvas.state[position] = token, State.FIXED
+        canvas.ids[position], canvas.state[position] = token, SlotState.FIXED
     context, rows, rules = finished(family.encode(*TEXT)), [Row(6), Row(6)], constraints_for(family, hole, canvas, "")
     canvases: list[list[int]] = []
 
     def keep(_state: PassState) -> None:
-        canvases.append(canvas.ids[canvas.state == State.FIXED].tolist())
+        canvases.append(canvas.ids[canvas.state == SlotState.FIXED].tolist())
 
-    task = Task(context, canvas, rows, rules)
+    task = DenoisingTask(context, canvas, rows, rules)
     Budget.unlimited().run(denoise(family, task, SamplerSettings(), Costs()), keep)
     changed = [number for number, fixed in enumerate(canvases, 1) if fixed != list(given.values())]
     if changed:

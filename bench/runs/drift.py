@@ -15,13 +15,13 @@ from infill_engine.budget.deadline import now, since
 from infill_engine.diagnostics.benchmark.problems.problem_files import Problem
 from infill_engine.diagnostics.benchmark.results import Record
 from infill_engine.diagnostics.benchmark.running import Run, Unit
-from infill_engine.diagnostics.benchmark.systems import Setting
+from infill_engine.diagnostics.benchmark.systems import BenchmarkSetting
 from infill_engine.engine.engine import Engine
 
 CYCLE = 10  # problems that are repeated
 GENERATIONS, MOST_SECONDS = 240, 30.0
 FEWEST = 60  # generations, however long they take
-SETTING = Setting(4, UNHURRIED_MS)
+SETTING = BenchmarkSetting(4, UNHURRIED_MS)
 PASSES = 2  # the same work every time, however long it takes
 ATTEMPTS = 3  # of the small pass and of the fixed calculation; the fastest counts, because others were interrupted
 

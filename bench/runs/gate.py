@@ -6,10 +6,10 @@ from functools import partial
 from bench.runs.limited_passes import UNHURRIED_MS, LimitedPasses
 from infill_engine.diagnostics.benchmark.problems.problem_files import Problem
 from infill_engine.diagnostics.benchmark.running import SECONDS_AN_ANSWER, Run, Unit, parted
-from infill_engine.diagnostics.benchmark.systems import Setting
+from infill_engine.diagnostics.benchmark.systems import BenchmarkSetting
 
 PASSES = 6
-SETTING = Setting(4, UNHURRIED_MS)
+SETTING = BenchmarkSetting(4, UNHURRIED_MS)
 
 
 def gate_units(run: Run) -> list[Unit]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from infill_engine.budget.deadline import Deadline, now, since
 from infill_engine.budget.work import EVER_MS, Costs, Phase
 from infill_engine.diagnostics.benchmark.problems.problem_files import Problem
-from infill_engine.diagnostics.benchmark.systems import Answered, Setting, read_up_to_the_line
+from infill_engine.diagnostics.benchmark.systems import BenchmarkSetting, TimedTexts, read_up_to_the_line
 from infill_engine.engine.engine import Engine
 
 UNHURRIED_MS = 20_000.0  # the budget of an answer whose passes are limited
@@ -49,7 +49,7 @@ class LimitedPasses:
     def way(self) -> str:
         return f"{self.passes} passes"
 
-    def answer(self, problem: Problem, setting: Setting) -> Answered:
+    def answer(self, problem: Problem, setting: BenchmarkSetting) -> TimedTexts:
         """Return the engine's answer. `costs` has the passes that it took."""
         request = problem.request(setting.candidates)
         request = request if self.drafts else replace(request, drafts=())
@@ -59,4 +59,4 @@ class LimitedPasses:
         began = now()
         answer = self.engine.fresh(request, Deadline.after_ms(setting.budget_ms))
         self.costs.most_passes = None
-        return Answered(tuple(candidate.text for candidate in answer.candidates), since(began))
+        return TimedTexts(tuple(candidate.text for candidate in answer.candidates), since(began))

@@ -20,7 +20,7 @@ from torch import Tensor
 from infill_engine.budget.work import Job
 from infill_engine.errors import InputError
 from infill_engine.models.base import Context, Ints, ModelInfo, ProposedLength
-from infill_engine.models.canvas.canvas import Canvas, State
+from infill_engine.models.canvas.canvas import Canvas, SlotState
 from infill_engine.types import HoleKind
 
 MASK, EOS = 256, 257  # bytes are their own tokens
@@ -114,7 +114,7 @@ class ScriptedModel:
             row, index = int(canvas.row[position]), int(canvas.index[position])
             length = int(canvas.lengths[row])
             text = context.state.get(length, b"")
-            decided = int((canvas.state[canvas.span(row)] != State.OPEN).sum())
+            decided = int((canvas.state[canvas.span(row)] != SlotState.OPEN).sum())
             sure = index < decided + -(-length // self.script.steps)
             logits[number, text[index] if index < len(text) else EOS] = (SURE if sure else UNSURE) - LATER * index
         return logits

@@ -36,7 +36,7 @@ class Scored:
     new_faults: float
 
 
-Step = Callable[[Sequence[Scored], InfillRequest], list[Scored]]
+RankingStep = Callable[[Sequence[Scored], InfillRequest], list[Scored]]
 
 
 def rank(
@@ -109,7 +109,7 @@ def first_few(scored: Sequence[Scored], request: InfillRequest) -> list[Scored]:
     return list(scored[: request.candidates])
 
 
-STEPS: tuple[Step, ...] = (least_broken, sure_or_sound, filled, different, near_the_best, first_few)
+STEPS: tuple[RankingStep, ...] = (least_broken, sure_or_sound, filled, different, near_the_best, first_few)
 
 
 def _scored(
@@ -133,7 +133,7 @@ def _scored(
 
 
 def _through(
-    steps: Sequence[Step], scored: Sequence[Scored], request: InfillRequest
+    steps: Sequence[RankingStep], scored: Sequence[Scored], request: InfillRequest
 ) -> tuple[Sequence[Scored], list[Removal]]:
     """Return what is left of some texts after some steps, and what is not."""
     removed: list[Removal] = []

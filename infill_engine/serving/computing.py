@@ -8,11 +8,11 @@ from infill_engine.serving.protocol import (
     Alive,
     Alternatives,
     Answered,
+    AnswerMessage,
     Failure,
     Infill,
     NextEdit,
     Proposed,
-    Reply,
     Request,
 )
 from infill_engine.types import Reason
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from infill_engine.engine.engine import Engine
 
 
-def compute(engine: "Engine", request: Request, deadline: Deadline, observer: Observer) -> Reply:
+def compute(engine: "Engine", request: Request, deadline: Deadline, observer: Observer) -> AnswerMessage:
     """Return the reply to a request. An observer sees the steps of an infill."""
     match request:
         case Infill():
@@ -32,6 +32,6 @@ def compute(engine: "Engine", request: Request, deadline: Deadline, observer: Ob
             return Proposed(request.id, engine.next_edits(request.request, deadline))
 
 
-def was_stopped(outcome: Reply | Failure | Alive) -> bool:
+def was_stopped(outcome: AnswerMessage | Failure | Alive) -> bool:
     """Return whether a request ended because it was cancelled."""
-    return isinstance(outcome, Reply) and outcome.answer.reason is Reason.CANCELLED
+    return isinstance(outcome, AnswerMessage) and outcome.answer.reason is Reason.CANCELLED

@@ -26,6 +26,7 @@ from infill_engine.serving.protocol import (
     Alive,
     Alternatives,
     Answered,
+    AnswerMessage,
     Cancel,
     CanvasPreview,
     DocumentChanged,
@@ -35,7 +36,6 @@ from infill_engine.serving.protocol import (
     Message,
     NextEdit,
     Prefetch,
-    Reply,
     Request,
     SendPreviews,
     Shutdown,
@@ -196,7 +196,7 @@ class Dispatch:
             lambda: task.previewed and not task.withdrawn,
             lambda step, rows: self.send(CanvasPreview(request.id, step, rows), task),
         )
-        outcome: Reply | Failure | Alive = no_answer(request, Reason.DEADLINE)
+        outcome: AnswerMessage | Failure | Alive = no_answer(request, Reason.DEADLINE)
         try:
             if deadline.remaining_ms() > 0:
                 outcome = compute(engine, request, deadline, observer)

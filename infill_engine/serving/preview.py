@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from infill_engine.models.base import CanvasModel
     from infill_engine.sampling.canvas.denoise import Step
 
-Rows = tuple[PreviewRow, ...]
+PreviewRows = tuple[PreviewRow, ...]
 OPEN = "open"
 DRAFT = "draft"
 COMMITTED = "committed"
@@ -25,7 +25,7 @@ COMMITTED = "committed"
 _Slot = tuple[int, str, float]  # token, state, natural logarithm of its probability
 
 
-def previewing(wanted: Callable[[], bool], show: Callable[[int, Rows], None]) -> Observer:
+def previewing(wanted: Callable[[], bool], show: Callable[[int, PreviewRows], None]) -> Observer:
     """Return a callback for `Engine.answer` that passes the canvas after every step to `show`, while it is `wanted`."""
     retrieved: frozenset[int] = frozenset()
 
@@ -65,7 +65,7 @@ def _text_row(pieces: Sequence[TextPiece]) -> PreviewRow:
     return PreviewRow(tuple(texts), tuple(states), tuple(confidences), source)
 
 
-def _rows(family: "CanvasModel", step: "Step", retrieved: frozenset[int]) -> Rows:
+def _rows(family: "CanvasModel", step: "Step", retrieved: frozenset[int]) -> PreviewRows:
     spans = map(step.canvas.span, range(step.canvas.rows))
     return tuple(
         _row(family, _slots(step, range(span.start, span.stop)), number in retrieved)
@@ -90,13 +90,13 @@ def _row(family: "CanvasModel", slots: Sequence[_Slot], retrieved: bool) -> Prev
 
 
 def _slots(step: "Step", span: range) -> list[_Slot]:
-    from infill_engine.models.canvas.canvas import State
+    from infill_engine.models.canvas.canvas import SlotState
 
     canvas = step.canvas
     slots: list[_Slot] = []
     for position in span:
-        state = State(int(canvas.state[position]))
-        if state is State.OPEN:
+        state = SlotState(int(canvas.state[position]))
+        if state is SlotState.OPEN:
             slots.append((int(step.predicted[position]), OPEN, float(step.predicted_logprob[position])))
         else:
             slots.append((int(canvas.ids[position]), state.name.lower(), float(canvas.logprob[position])))
@@ -105,7 +105,7 @@ def _slots(step: "Step", span: range) -> list[_Slot]:
 
 def _retrieved(step: "Step") -> frozenset[int]:
     """Return the rows that still contain part of a draft after the first step."""
-    from infill_engine.models.canvas.canvas import State
+    from infill_engine.models.canvas.canvas import SlotState
 
     canvas = step.canvas
-    return frozenset(canvas.row[(canvas.state != State.OPEN) & ~step.changed].tolist())
+    return frozenset(canvas.row[(canvas.state != SlotState.OPEN) & ~step.changed].tolist())

@@ -100,7 +100,7 @@ class NextEdit(_Message, frozen=True, tag="next_edit"):
 
 Background = Alternatives | NextEdit
 Request = Infill | Background
-Reply = Answered | Proposed
+AnswerMessage = Answered | Proposed
 
 
 class SendPreviews(_Message, frozen=True, tag="send_previews"):
@@ -243,7 +243,7 @@ FromEngine = Welcome | Status | CanvasPreview | Answered | Proposed | Late | Fai
 Message = ToEngine | FromEngine  # a shared engine says `Shutdown`, too
 
 
-def no_answer(request: Request, reason: Reason) -> Reply:
+def no_answer(request: Request, reason: Reason) -> AnswerMessage:
     """Return the answer to a request if there is none, for this reason."""
     if isinstance(request, NextEdit):
         return Proposed(request.id, NextEdits(reason=reason))

@@ -241,10 +241,10 @@ class Queues:
         self.searching = None
 
 
-Name = TypeVar("Name")
+Key = TypeVar("Key")
 
 
-def _put(queue: dict[Name, Task], name: Name, task: Task, most: int) -> None:
+def _put(queue: dict[Key, Task], name: Key, task: Task, most: int) -> None:
     """Queue work. Drop the oldest if there is more than `most`."""
     queue[name] = task
     if len(queue) > most:

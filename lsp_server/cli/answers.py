@@ -7,7 +7,7 @@ from rich.text import Text
 from infill_engine.text.lines import first_line, last_line, split
 from infill_engine.types import Candidate, Reason
 from lsp_server.cli.asking import Asked
-from lsp_server.cli.place import NamedPlace, Opened
+from lsp_server.cli.place import NamedPlace, OpenPlace
 from lsp_server.cli.terminal import console_of, visible
 from lsp_server.protocol.reasons import REASONS
 
@@ -17,7 +17,7 @@ RIGHT_CHARS = 30
 _HELP = {Reason.DEADLINE: " Raise --budget-ms."}
 
 
-def print_answer(asked: Asked, named: NamedPlace, opened: Opened | None) -> None:
+def print_answer(asked: Asked, named: NamedPlace, opened: OpenPlace | None) -> None:
     """Print the candidates on stdout, or the reason why there are none."""
     if opened is None or not asked.answer.candidates:
         print_reason(asked, named)

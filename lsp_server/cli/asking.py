@@ -15,7 +15,7 @@ from infill_engine.serving.starting import load_local, load_remote
 from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.text.syntax import parser_for
 from infill_engine.types import Answer, ProjectText, Reason, Removal
-from lsp_server.cli.place import NamedPlace, Opened, open_at
+from lsp_server.cli.place import NamedPlace, OpenPlace, open_at
 from lsp_server.cli.terminal import say
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.project.text import project_of, read_around
@@ -50,9 +50,9 @@ def ask_at_place(
     settings: ServerSettings,
     observer: "Observer | None" = None,
     *,
-    example: tuple[NamedPlace, Opened] | None = None,
+    example: tuple[NamedPlace, OpenPlace] | None = None,
     read_before: bool = False,
-) -> tuple[NamedPlace, Opened | None, Asked]:
+) -> tuple[NamedPlace, OpenPlace | None, Asked]:
     """Request candidates for the place that the user names, or for an `example` if there is one.
 
     The engine reads the text around it within the budget, or beforehand with `read_before`, as in an editor. The
@@ -80,7 +80,7 @@ def _load_engine(options: argparse.Namespace) -> "Engine":
 
 
 def _ask(
-    engine: "Engine", opened: Opened, settings: ServerSettings, observer: "Observer | None", *, read_before: bool
+    engine: "Engine", opened: OpenPlace, settings: ServerSettings, observer: "Observer | None", *, read_before: bool
 ) -> Asked:
     parser_for(opened.snapshot.language)  # a running server has loaded the grammar
     project, path = _project_around(opened.snapshot, settings)

@@ -60,7 +60,7 @@ _SUPPORT = {
 }
 
 
-class Verdict(StrEnum):
+class CheckStatus(StrEnum):
     """The result of a check."""
 
     OK = "ok"
@@ -73,7 +73,7 @@ class Check:
     """One check and its result. `remedy` says what to do; it is "" if the check passed."""
 
     name: str
-    status: Verdict
+    status: CheckStatus
     detail: str
     remedy: str = ""
 
@@ -109,11 +109,11 @@ def run(options: argparse.Namespace) -> int:
         checks.append(check)
         if console is not None:
             _print(console, check)
-    ok = all(check.status is not Verdict.FAIL for check in checks)
+    ok = all(check.status is not CheckStatus.FAIL for check in checks)
     if console is None:
         print(json.dumps({"checks": [asdict(check) for check in checks], "ok": ok}))
     else:
-        well = all(check.status is Verdict.OK for check in checks)
+        well = all(check.status is CheckStatus.OK for check in checks)
         console.print(
             "All checks passed." if well else f"{'It works, with warnings' if ok else 'Some checks failed'}; see above."
         )
@@ -126,12 +126,12 @@ def _checks(choice: EngineChoice, budgets_ms: tuple[int, int], file: Path | None
         yield check_settings()
     if file is not None:
         yield check_file(file)
-    yield Check("python", Verdict.OK, f"{platform.python_version()} at {sys.executable}")
+    yield Check("python", CheckStatus.OK, f"{platform.python_version()} at {sys.executable}")
     yield check_grammars()
     if is_remote(choice.model):
         server = check_server(choice)
         yield server
-        if server.status is Verdict.FAIL:
+        if server.status is CheckStatus.FAIL:
             return
     else:
         yield from check_card(choice)
@@ -155,25 +155,25 @@ def check_server(choice: EngineChoice) -> Check:
     try:
         models = Server(address, choice.key_variable).models()
     except InputError as error:
-        return Check("server", Verdict.FAIL, told, str(error))
+        return Check("server", CheckStatus.FAIL, told, str(error))
     if address.model and address.model not in models:
         listed = ", ".join(models[:MOST_LISTED]) or "none"
         remedy = f"The server does not list the model {address.model}. Available models: {listed}."
-        return Check("server", Verdict.WARN, told, remedy)
+        return Check("server", CheckStatus.WARN, told, remedy)
     if address.api is Api.OPENAI and address.fim is None and not choice.model.endswith(f"?fim={SUFFIX_FIELD}"):
         remedy = (
             "The model's name does not tell its family, so a suffix is sent. If the server rejects it, or the "
             f"candidates ignore the text after the cursor, add the family to the name: #{address.model}?fim=FAMILY"
         )
-        return Check("server", Verdict.WARN, told, remedy)
-    return Check("server", Verdict.OK, told)
+        return Check("server", CheckStatus.WARN, told, remedy)
+    return Check("server", CheckStatus.OK, told)
 
 
 def check_card(choice: EngineChoice) -> Iterator[Check]:
     """Warn if an NVIDIA card is not used because torch is not installed."""
     if choice.device == AUTO and has_nvidia_card() and not has_torch():
         detail = "this machine has an NVIDIA card, but PyTorch, which is needed to use it, is not installed"
-        yield Check("gpu", Verdict.WARN, detail, f"Run {installing(TORCH)}, or set the device to `cpu`.")
+        yield Check("gpu", CheckStatus.WARN, detail, f"Run {installing(TORCH)}, or set the device to `cpu`.")
 
 
 def check_settings() -> Check:
@@ -185,8 +185,8 @@ def check_settings() -> Check:
     detail = " ".join(filter(None, (f"{settings_file()}: {told}.", measured_reason())))
     problems = [unusable] if unusable else list(warnings)
     if problems:
-        return Check("settings", Verdict.WARN, detail, problems[0].removeprefix("infill-ls: "))
-    return Check("settings", Verdict.OK, detail)
+        return Check("settings", CheckStatus.WARN, detail, problems[0].removeprefix("infill-ls: "))
+    return Check("settings", CheckStatus.OK, detail)
 
 
 def check_grammars() -> Check:
@@ -201,8 +201,8 @@ def check_grammars() -> Check:
     troubles = [trouble for entry in all_entries() if (trouble := grammar_trouble(entry))]
     if troubles:
         remedy = f"Files in these languages are completed as plain text. {REINSTALL}"
-        return Check("grammars", Verdict.WARN, "; ".join(troubles), remedy)
-    return Check("grammars", Verdict.OK, detail)
+        return Check("grammars", CheckStatus.WARN, "; ".join(troubles), remedy)
+    return Check("grammars", CheckStatus.OK, detail)
 
 
 def check_file(path: Path) -> Check:
@@ -211,49 +211,49 @@ def check_file(path: Path) -> Check:
         with path.open(encoding="utf-8", errors="replace") as file:
             text = file.read(LARGEST_SIZE)
     except OSError as error:
-        return Check("file", Verdict.WARN, f"{path} cannot be read: {error.strerror}", "Give the path of a file.")
+        return Check("file", CheckStatus.WARN, f"{path} cannot be read: {error.strerror}", "Give the path of a file.")
     found = recognise(UNKNOWN_LANGUAGE, path.name, text)
     entry = language(found.language)
     detail = f"{path.name}: {entry.name}, because {found.evidence}; {_SUPPORT[entry.support]}"
     if trouble := grammar_trouble(entry):
-        return Check("file", Verdict.WARN, f"{detail}; {trouble}", f"It is completed as plain text. {REINSTALL}")
-    return Check("file", Verdict.OK, detail)
+        return Check("file", CheckStatus.WARN, f"{detail}; {trouble}", f"It is completed as plain text. {REINSTALL}")
+    return Check("file", CheckStatus.OK, detail)
 
 
 def check_engine(trial: Trial) -> Check:
     """Check that the engine started and loaded its model."""
     if trial.trouble:
         remedy = "`infill-ls complete` on a file, with the same --model and --device, shows the fault in this terminal."
-        return Check("engine", Verdict.FAIL, trial.trouble, remedy)
+        return Check("engine", CheckStatus.FAIL, trial.trouble, remedy)
     status = trial.status
     detail = f"{status.model} on {status.device}, ready {trial.ready_seconds:.1f} s after it was started"
     if status.detail:
         detail += f"; {status.detail}"
     if status.model == RETRIEVAL:
         detail = f"only retrieved texts, because no model is loaded; {detail}"
-        return Check("engine", Verdict.WARN, detail, "Run `infill-ls models get` to build the default model.")
-    return Check("engine", Verdict.OK, detail)
+        return Check("engine", CheckStatus.WARN, detail, "Run `infill-ls models get` to build the default model.")
+    return Check("engine", CheckStatus.OK, detail)
 
 
 def check_completion(answer: Answer, elapsed_ms: float, budget_ms: int) -> Check:
     """Check that a completion arrived in time, measured from request to answer with a warm model."""
     timing = f"{elapsed_ms:.0f} ms of the {budget_ms} ms while typing"
     if any(candidate.passes for candidate in answer.candidates):
-        return Check("completion", Verdict.OK, f"candidates: {len(answer.candidates)}, in {timing}")
+        return Check("completion", CheckStatus.OK, f"candidates: {len(answer.candidates)}, in {timing}")
     reason = "copied ones only" if answer.candidates else answer.reason or Reason.BLANK
     remedy = (
         "If this machine is slow or busy, raise the setting budgetMs, the time while typing. "
         "Try a file of your own: infill-ls complete FILE:LINE:COL"
     )
-    return Check("completion", Verdict.WARN, f"no candidates from the model ({reason}) in {timing}", remedy)
+    return Check("completion", CheckStatus.WARN, f"no candidates from the model ({reason}) in {timing}", remedy)
 
 
 def check_speed(speed: "Speed") -> Check:
     """Report how fast the default model computes, and warn if a keystroke has no time for it."""
     if speed.passes[0] >= 1:
-        return Check("speed", Verdict.OK, speed.sentence)
+        return Check("speed", CheckStatus.OK, speed.sentence)
     return Check(
-        "speed", Verdict.WARN, speed.sentence, "Raise the setting budgetMs, or end other work on this machine."
+        "speed", CheckStatus.WARN, speed.sentence, "Raise the setting budgetMs, or end other work on this machine."
     )
 
 
@@ -282,7 +282,7 @@ async def _try_engine(choice: EngineChoice, budget_ms: int) -> Trial:
 
 
 def _print(console: Console, check: Check) -> None:
-    style = {Verdict.OK: "green", Verdict.WARN: "yellow", Verdict.FAIL: "bold red"}[check.status]
+    style = {CheckStatus.OK: "green", CheckStatus.WARN: "yellow", CheckStatus.FAIL: "bold red"}[check.status]
     line = Text(f"{check.status.value:<5}", style).append(f"{check.name:<11}", "bold").append(check.detail, "default")
     console.print(line, soft_wrap=True)
     if check.remedy:

@@ -41,14 +41,14 @@ class NamedPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenPlace:
     """A document and a place in it."""
 
     snapshot: Snapshot
     place: Place
 
 
-def open_at(named: NamedPlace) -> Opened | Reason:
+def open_at(named: NamedPlace) -> OpenPlace | Reason:
     """Open a document as an editor would, or return why it must not be completed.
 
     An excluded file is never read. Raises InputError for a file, line or column that does not exist.
@@ -71,7 +71,7 @@ def open_at(named: NamedPlace) -> Opened | Reason:
     if text is None:
         return Reason.UNSUPPORTED
     snapshot = open_text(uri, recognise(UNKNOWN_LANGUAGE, path.name, text).language, text)
-    return Opened(snapshot, _place_in(snapshot, named))
+    return OpenPlace(snapshot, _place_in(snapshot, named))
 
 
 def open_text(uri: str, language: str, text: str) -> Snapshot:

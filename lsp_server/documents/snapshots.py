@@ -64,7 +64,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class EditStep:
     """A change, and the document before and after it."""
 
     before: Snapshot
@@ -80,7 +80,7 @@ class DocumentChange:
     and the edit that the steps are together.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[EditStep, ...]
     after: Snapshot
     arrived: float
 
@@ -91,7 +91,7 @@ class _Open:
     fingerprint: int
     settled: deque[int]  # fingerprints of the versions that `Documents.settle` returned, the newest last
     opened: int = 1  # open count; a client may open a document twice
-    steps: list[Step] = field(default_factory=list)  # since then
+    steps: list[EditStep] = field(default_factory=list)  # since then
     net: list[tuple[str, str]] = field(default_factory=list)  # what each of them removed and inserted
 
 
@@ -147,7 +147,7 @@ class Documents:
         applied = _apply(before, change, next(self._versions))
         held.fingerprint = (held.fingerprint + applied.fingerprint) & _FINGERPRINT_MASK
         held.snapshot = applied.snapshot
-        held.steps.append(Step(before, change, applied.snapshot))
+        held.steps.append(EditStep(before, change, applied.snapshot))
         held.net.append(applied.net)
         return held.snapshot
 

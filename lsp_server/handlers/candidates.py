@@ -20,7 +20,7 @@ from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.protocol.reasons import told
 from lsp_server.session import Session
 from lsp_server.settings.schema import MOST_CANDIDATES
-from lsp_server.suggestions.completions import CompletionRequest, Insertion, Reply
+from lsp_server.suggestions.completions import CompletionQuery, Insertion, Reply
 
 
 async def candidates(session: Session, params: CandidatesParams, arrived: float) -> dict[str, object]:
@@ -34,7 +34,7 @@ async def candidates(session: Session, params: CandidatesParams, arrived: float)
     snapshot = session.workspace.documents.get(params.text_document.uri)
     insertion = None if snapshot is None else _insertion(snapshot, params, session.client.can.encoding)
     on_preview = None if token is None else _shower(session, token)
-    asked = CompletionRequest(insertion, arrived, invoked=True, explicit=True, least=wanted, on_preview=on_preview)
+    asked = CompletionQuery(insertion, arrived, invoked=True, explicit=True, least=wanted, on_preview=on_preview)
     reply = await session.completions.answer(asked)
     return _result(session, insertion, reply, wanted)
 

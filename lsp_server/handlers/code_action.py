@@ -18,8 +18,8 @@ from infill_engine.serving.protocol import State
 from lsp_server.documents.snapshots import Snapshot, text_between
 from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.session import Session
-from lsp_server.suggestions.alternatives.offers import LEAST_LEFT, Edit, Offer, offers_for
-from lsp_server.suggestions.alternatives.targets import Span, Target, Targets, targets_at
+from lsp_server.suggestions.alternatives.offers import LEAST_LEFT, Offer, Replacement, offers_for
+from lsp_server.suggestions.alternatives.targets import Extent, Target, Targets, targets_at
 
 REWRITE = "refactor.rewrite.infill"
 FIX = "quickfix.infill"
@@ -42,7 +42,7 @@ class _Data(msgspec.Struct, omit_defaults=True):
     version: int
     id: str = ""
     gain: float | None = None
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[Replacement, ...] = ()
     target: Target | None = None
 
 
@@ -106,7 +106,7 @@ def kind_of(target: Target) -> str:
     return FIX if target.fixes else REWRITE
 
 
-def workspace_edit(session: Session, snapshot: Snapshot, edits: Sequence[Edit]) -> types.WorkspaceEdit:
+def workspace_edit(session: Session, snapshot: Snapshot, edits: Sequence[Replacement]) -> types.WorkspaceEdit:
     """Return the edits for this version of the document, if the client can be told of versions."""
     changes = [
         types.TextEdit(to_span(snapshot.lines, *edit.span, session.client.can.encoding), edit.new) for edit in edits
@@ -123,7 +123,7 @@ async def _computed(
     """Return alternatives to as many targets as there is time for, and actions to compute later for the others."""
     whole = due - now()
     actions: list[types.CodeAction] = []
-    seen: set[tuple[Edit, ...]] = set()
+    seen: set[tuple[Replacement, ...]] = set()
     for number, target in enumerate(targets):
         if number and due - now() < LEAST_LEFT * whole:
             actions.append(_later(session, snapshot, target, params))
@@ -140,7 +140,7 @@ def _targets(session: Session, snapshot: Snapshot, params: types.CodeActionParam
     return targets_at(snapshot, _span(session, snapshot, params.range), diagnostics)
 
 
-def _span(session: Session, snapshot: Snapshot, span: types.Range) -> Span:
+def _span(session: Session, snapshot: Snapshot, span: types.Range) -> Extent:
     start, end = sorted(
         to_place(snapshot.lines, place, session.client.can.encoding) for place in (span.start, span.end)
     )
@@ -184,7 +184,7 @@ def _refused(reason: str, wanted: set[str]) -> types.CodeAction:
     return types.CodeAction(title, kind, disabled=types.CodeActionDisabled(reason))
 
 
-def _are_in(snapshot: Snapshot, spans: Sequence[Span]) -> bool:
+def _are_in(snapshot: Snapshot, spans: Sequence[Extent]) -> bool:
     """Return whether there are spans, and all of them lie in a document."""
     lines, places = snapshot.lines, [place for span in spans for place in span]
     inside = all(0 <= row < len(lines) and 0 <= column <= len(lines[row]) for row, column in places)

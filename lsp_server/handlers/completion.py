@@ -15,7 +15,7 @@ from lsp_server.protocol.messages import accepted_command
 from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.session import Session
 from lsp_server.settings.schema import Fallback, read_settings
-from lsp_server.suggestions.completions import CompletionRequest, Insertion
+from lsp_server.suggestions.completions import CompletionQuery, Insertion
 
 CUT_OFF = " …"
 
@@ -51,7 +51,7 @@ async def completion(session: Session, params: types.CompletionParams, arrived: 
     if snapshot is not None:
         place = to_place(snapshot.lines, params.position, session.client.can.encoding)
         insertion = Insertion(snapshot, place, place)
-    reply = await session.completions.answer(CompletionRequest(insertion, arrived, invoked, explicit=False))
+    reply = await session.completions.answer(CompletionQuery(insertion, arrived, invoked, explicit=False))
     if reply.answer.reason in OVERTAKEN:  # the client keeps what it shows
         return None
     return _list([] if insertion is None else _items(insertion, reply.answer.candidates, session.client.can.encoding))

@@ -7,7 +7,7 @@ from lsp_server.documents.snapshots import Snapshot
 from lsp_server.protocol.messages import accepted_command
 from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.session import Session
-from lsp_server.suggestions.completions import CompletionRequest, Insertion
+from lsp_server.suggestions.completions import CompletionQuery, Insertion
 
 
 async def inline_completion(
@@ -23,12 +23,12 @@ async def inline_completion(
     snapshot = session.workspace.documents.get(params.text_document.uri)
     insertion = None if snapshot is None else _insertion(snapshot, params, session.client.can.encoding)
     if snapshot is None or insertion is None:
-        await session.completions.answer(CompletionRequest(None, arrived, invoked, explicit=invoked))
+        await session.completions.answer(CompletionQuery(None, arrived, invoked, explicit=invoked))
         return types.InlineCompletionList(items=[])
     late = session.late_answers.at(insertion, invoked=invoked)
     explicit, on_late = late.explicit, late.on_late
     reply = await session.completions.answer(
-        CompletionRequest(insertion, arrived, explicit, explicit=explicit, late=late.again, on_late=on_late)
+        CompletionQuery(insertion, arrived, explicit, explicit=explicit, late=late.again, on_late=on_late)
     )
     if reply.answer.reason in OVERTAKEN:  # the client keeps what it shows
         return None

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from lsprotocol import types
 
-from lsp_server.client_state import Capabilities
+from lsp_server.client_state import ClientFeatures
 from lsp_server.handlers import completion
 from lsp_server.handlers.configuration import apply_options, pull_settings
 from lsp_server.protocol.uris import path_of
@@ -20,7 +20,7 @@ LOOK_SECONDS = 2.0  # how often to check that the client still runs
 def initialize(session: Session, params: types.InitializeParams) -> None:
     """Store the client's capabilities and options. Nothing starts before `initialized`."""
     client, agreed = session.client, session.protocol.workspace.position_encoding
-    client.can = Capabilities.of(params.capabilities, str(getattr(agreed, "value", agreed)))
+    client.can = ClientFeatures.of(params.capabilities, str(getattr(agreed, "value", agreed)))
     client.process = params.process_id or 0
     session.reporter.shows_progress = client.can.shows_progress
     session.workspace.roots = _paths(params.workspace_folders or [types.WorkspaceFolder(params.root_uri or "", "")])

@@ -42,9 +42,9 @@ EXCHANGES: dict[str, tuple[Exchange[Any], ...]] = {
 }
 EXCHANGES["/completions"] = EXCHANGES["/v1/completions"]
 
-EVENTS: dict[str, tuple[type[tabby.Event] | type[mercury.Event], tuple[str, ...]]] = {
-    "/v1/events": (tabby.Event, tabby.EVENTS),
-    "/feedback": (mercury.Event, mercury.EVENTS),
+EVENTS: dict[str, tuple[type[tabby.TabbyEvent] | type[mercury.EditEvent], tuple[str, ...]]] = {
+    "/v1/events": (tabby.TabbyEvent, tabby.EVENTS),
+    "/feedback": (mercury.EditEvent, mercury.EVENTS),
 }
 
 PUBLIC = ("/health",)  # without a key

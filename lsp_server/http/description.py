@@ -7,10 +7,10 @@ import msgspec
 
 from lsp_server.http.protocols.exchange import Exchange
 
-Described = Mapping[str, Iterable[Exchange[Any]]]
 
-
-def openapi(exchanges: Described, events: Mapping[str, type], others: Iterable[str], version: str) -> dict[str, Any]:
+def openapi(
+    exchanges: Mapping[str, Iterable[Exchange[Any]]], events: Mapping[str, type], others: Iterable[str], version: str
+) -> dict[str, Any]:
     """Return the description, by path: of POST requests, of those that need no answer, and of GET requests."""
     types = [each for group in exchanges.values() for exchange in group for each in (exchange.asked, exchange.answered)]
     types += events.values()

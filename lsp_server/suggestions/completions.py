@@ -48,7 +48,7 @@ class Insertion:
 
 
 @dataclass(frozen=True, slots=True)
-class CompletionRequest:
+class CompletionQuery:
     """What a client asks for.
 
     `insertion` is in the current document; None if the document is not open. `arrived` is when the message arrived, in
@@ -84,7 +84,7 @@ class Completions:
     status: StatusReporter
     counters: UsageCounters
 
-    async def answer(self, asked: CompletionRequest) -> Reply:
+    async def answer(self, asked: CompletionQuery) -> Reply:
         """Return by the deadline, which counts from the request's arrival. Never raises."""
         insertion = asked.insertion
         thinking = self.status.asked(waited_for=asked.invoked)
@@ -103,7 +103,7 @@ class Completions:
             self.requests.suggestions.shown(*insertion.where, texts, unsure=asked.explicit, late=asked.late)
         return Reply(answer, elapsed_ms)
 
-    async def _answer(self, asked: CompletionRequest, insertion: Insertion | None) -> Answer:
+    async def _answer(self, asked: CompletionQuery, insertion: Insertion | None) -> Answer:
         """Return the engine's answer if it is worth showing, or else the reason why not."""
         requests, workspace = self.requests, self.requests.workspace
         if insertion is None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from lsp_server.documents.snapshots import Snapshot, Step, text_between
+from lsp_server.documents.snapshots import EditStep, Snapshot, text_between
 from lsp_server.protocol.positions import Place
 
 MOST_REMEMBERED = 20  # deletions per document
@@ -48,7 +48,7 @@ class Deletions:
     _known: dict[str, list[_Deletion]] = field(default_factory=dict)
     _running: tuple[str, str] = ("", "")  # the document of the deletion that goes on key by key, and its text
 
-    def edited(self, step: Step) -> None:
+    def edited(self, step: EditStep) -> None:
         """Record what a change deletes. Deletions next to each other, with nothing typed between them, are one."""
         before, change = step.before, step.change
         start, end = sorted((change.start, change.end))

@@ -29,21 +29,21 @@ class PlaceContext:
         return beside and later.left.startswith(self.left)
 
 
-Offer = tuple[PlaceContext, str]  # a place, and a text that was shown there
+ShownText = tuple[PlaceContext, str]  # a place, and a text that was shown there
 
 
 @dataclass(slots=True)
 class Dismissals:
     """What was dismissed or typed past in the open documents, oldest first."""
 
-    _dismissed: dict[str, dict[Offer, None]] = field(default_factory=dict)
-    _typed_past: dict[str, dict[Offer, None]] = field(default_factory=dict)
+    _dismissed: dict[str, dict[ShownText, None]] = field(default_factory=dict)
+    _typed_past: dict[str, dict[ShownText, None]] = field(default_factory=dict)
 
-    def dismissed(self, uri: str, offer: Offer) -> None:
+    def dismissed(self, uri: str, offer: ShownText) -> None:
         """The user has dismissed a text."""
         _remember(self._dismissed, uri, offer)
 
-    def typed_past(self, uri: str, offer: Offer) -> None:
+    def typed_past(self, uri: str, offer: ShownText) -> None:
         """The user has typed something other than a text that was shown."""
         _remember(self._typed_past, uri, offer)
 
@@ -78,7 +78,7 @@ def context_of(snapshot: Snapshot, start: Place, end: Place) -> PlaceContext:
     return PlaceContext(line[: start[1]], line[end[1] :], above, below)
 
 
-def offered(snapshot: Snapshot, start: Place, end: Place, text: str) -> Offer:
+def offered(snapshot: Snapshot, start: Place, end: Place, text: str) -> ShownText:
     """Return a text that would replace `start` to `end`, as one at `end` if it begins with what it replaces."""
     held = snapshot.lines[start[0]][start[1] : end[1]]
     if held and text.startswith(held):
@@ -86,7 +86,7 @@ def offered(snapshot: Snapshot, start: Place, end: Place, text: str) -> Offer:
     return context_of(snapshot, start, end), text
 
 
-def _remember(kept: dict[str, dict[Offer, None]], uri: str, offer: Offer) -> None:
+def _remember(kept: dict[str, dict[ShownText, None]], uri: str, offer: ShownText) -> None:
     offers = kept.setdefault(uri, {})
     offers[offer] = None
     if len(offers) > MOST_REMEMBERED:

@@ -20,7 +20,7 @@ from infill_engine.text.sequences import common_prefix
 from lsp_server.documents.snapshots import DocumentChange, Snapshot, one_key_types
 from lsp_server.protocol.positions import Place
 from lsp_server.suggestions.deletions import Deletions
-from lsp_server.suggestions.dismissals import Dismissals, Offer, context_of, offered
+from lsp_server.suggestions.dismissals import Dismissals, ShownText, context_of, offered
 
 LONGEST_LINES = 200  # lines inserted below a suggestion; a longer insertion is not one of ours
 
@@ -56,7 +56,7 @@ class _Suggestion:
     lines: int
     inserted: str
     texts: tuple[str, ...]
-    offers: tuple[Offer, ...]  # the texts that were seen, here and at the place where typing began
+    offers: tuple[ShownText, ...]  # the texts that were seen, here and at the place where typing began
     unsure: bool = False
     late: bool = False  # shown because the client was told to ask again
     begun: bool = False  # the user has begun to type or accept it

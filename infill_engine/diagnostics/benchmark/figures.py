@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from infill_engine.diagnostics.benchmark.results import Record, Results
 from infill_engine.diagnostics.benchmark.statistics import Estimate, mean, mean_of, median, paired_difference
-from infill_engine.diagnostics.benchmark.systems import Setting
+from infill_engine.diagnostics.benchmark.systems import BenchmarkSetting
 
 Value = Callable[[Record], float]
 GRACE_MS = 20.0  # on the way back to the editor
@@ -21,7 +21,7 @@ class Quality:
 
     model: str
     way: str
-    setting: Setting
+    setting: BenchmarkSetting
     problems: int
     first: Estimate
     any: Estimate
@@ -34,11 +34,11 @@ def typing_ms(results: Results) -> list[float]:
     return [line["ms"] for line in results.of("keystroke")]
 
 
-def answers(results: Results) -> dict[tuple[str, str, Setting], list[Record]]:
+def answers(results: Results) -> dict[tuple[str, str, BenchmarkSetting], list[Record]]:
     """Return the answers by model, way of decoding and setting."""
-    found: dict[tuple[str, str, Setting], list[Record]] = {}
+    found: dict[tuple[str, str, BenchmarkSetting], list[Record]] = {}
     for line in results.of("answer"):
-        key = line["model"], line["way"], Setting(line["candidates"], line["budget_ms"])
+        key = line["model"], line["way"], BenchmarkSetting(line["candidates"], line["budget_ms"])
         found.setdefault(key, []).append(line)
     return found
 
@@ -48,7 +48,7 @@ def qualities(results: Results) -> list[Quality]:
     return [quality(*key, lines) for key, lines in answers(results).items()]
 
 
-def quality(model: str, way: str, setting: Setting, lines: Sequence[Record]) -> Quality:
+def quality(model: str, way: str, setting: BenchmarkSetting, lines: Sequence[Record]) -> Quality:
     """Return the quality of some answers."""
     first, any_of_them = (mean_of([value(line) for line in lines]) for value in (first_is_right, any_is_right))
     ms = median([line["ms"] for line in lines])

@@ -7,11 +7,11 @@ from functools import partial
 from infill_engine.diagnostics.benchmark.problems.judging import Judge
 from infill_engine.diagnostics.benchmark.problems.problem_files import Problem
 from infill_engine.diagnostics.benchmark.results import Results
-from infill_engine.diagnostics.benchmark.systems import Served, Setting, System
+from infill_engine.diagnostics.benchmark.systems import BenchmarkSetting, Served, System
 from infill_engine.engine.engine import Engine
 
-USUAL = Setting(4, 150.0)
-SETTINGS = (USUAL, Setting(4, 300.0), Setting(1, 150.0), Setting(4, 80.0))
+USUAL = BenchmarkSetting(4, 150.0)
+SETTINGS = (USUAL, BenchmarkSetting(4, 300.0), BenchmarkSetting(1, 150.0), BenchmarkSetting(4, 80.0))
 AT_ONCE = 26  # problems in a unit
 SECONDS_AN_ANSWER = 0.25
 
@@ -19,7 +19,7 @@ Load = Callable[[str], Engine]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SuitePlan:
     """How much is measured: so many keystrokes, and every `stride`th problem under each of the settings.
 
     No unit starts that would probably end after `most_seconds`; 0 means no limit.
@@ -27,13 +27,15 @@ class Plan:
 
     keystrokes: int
     stride: int
-    settings: tuple[Setting, ...] = SETTINGS
+    settings: tuple[BenchmarkSetting, ...] = SETTINGS
     most_seconds: float = 0.0
 
 
 PLANS = {
-    "quick": Plan(keystrokes=120, stride=2, most_seconds=170),
-    "full": Plan(keystrokes=1000, stride=1, settings=(*SETTINGS, Setting(2, 150.0), Setting(8, 150.0))),
+    "quick": SuitePlan(keystrokes=120, stride=2, most_seconds=170),
+    "full": SuitePlan(
+        keystrokes=1000, stride=1, settings=(*SETTINGS, BenchmarkSetting(2, 150.0), BenchmarkSetting(8, 150.0))
+    ),
 }
 
 
@@ -64,7 +66,7 @@ class Run:
             self.results.add("load", model=model, device=engine.device, profile=engine.profile)
         return self._engines[model]
 
-    def ask(self, model: str, system: System, problem: Problem, setting: Setting) -> None:
+    def ask(self, model: str, system: System, problem: Problem, setting: BenchmarkSetting) -> None:
         """Have a system answer, judge its texts, and add the answer to the results."""
         answered = system.answer(problem, setting)
         self.results.add(
@@ -81,7 +83,7 @@ class Run:
         )
 
 
-def quality_units(run: Run, plan: Plan) -> list[Unit]:
+def quality_units(run: Run, plan: SuitePlan) -> list[Unit]:
     """Return the units in which each model answers the problems under each setting."""
     problems = run.problems[:: plan.stride]
     return [
@@ -105,7 +107,7 @@ def parted(
     ]
 
 
-def _measure(run: Run, model: str, setting: Setting, problems: tuple[Problem, ...]) -> None:
+def _measure(run: Run, model: str, setting: BenchmarkSetting, problems: tuple[Problem, ...]) -> None:
     system = Served(run.engine(model))
     for problem in problems:
         run.ask(model, system, problem, setting)

@@ -13,7 +13,7 @@ READING_MS = 10_000  # at most, for the text up to the cursor's line
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class BenchmarkSetting:
     """How many candidates are wanted, and in how many milliseconds."""
 
     candidates: int
@@ -24,7 +24,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class TimedTexts:
     """The texts of an answer, best first, and the milliseconds from the request to the texts."""
 
     texts: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ class System(Protocol):
     @property
     def way(self) -> str: ...
 
-    def answer(self, problem: Problem, setting: Setting) -> Answered:
+    def answer(self, problem: Problem, setting: BenchmarkSetting) -> TimedTexts:
         """Answer a problem whose text up to the cursor's line has been read beforehand."""
         ...
 
@@ -49,13 +49,13 @@ class Served:
     engine: Engine
     way: str = SERVED
 
-    def answer(self, problem: Problem, setting: Setting) -> Answered:
+    def answer(self, problem: Problem, setting: BenchmarkSetting) -> TimedTexts:
         """Return the engine's answer. The text up to the cursor's line is read first, as while typing."""
         request = problem.request(setting.candidates)
         read_up_to_the_line(self.engine, request)
         began = now()
         answer = self.engine.fresh(request, Deadline.after_ms(setting.budget_ms))
-        return Answered(tuple(candidate.text for candidate in answer.candidates), since(began))
+        return TimedTexts(tuple(candidate.text for candidate in answer.candidates), since(began))
 
 
 def read_up_to_the_line(engine: Engine, request: InfillRequest) -> None:

@@ -20,12 +20,12 @@ from infill_engine.diagnostics.benchmark.figures import (
 from infill_engine.diagnostics.benchmark.results import Record, Results
 from infill_engine.diagnostics.benchmark.running import USUAL
 from infill_engine.diagnostics.benchmark.statistics import SIGNIFICANT, Estimate, mean, median
-from infill_engine.diagnostics.benchmark.systems import SERVED, Setting
+from infill_engine.diagnostics.benchmark.systems import SERVED, BenchmarkSetting
 
 SLOWEST_MS = 300.0  # a longer budget is not recommended for typing, whatever it brings
 IN_TIME = 0.95  # share of the answers inside the budget that a setting needs
 
-Choice = tuple[str, Setting]
+BenchmarkChoice = tuple[str, BenchmarkSetting]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,9 @@ def score(line: Record) -> float:
     return (first_is_right(line) + any_is_right(line)) / 2
 
 
-def _choice(usual: Choice, known: dict[Choice, list[Record]]) -> tuple[Choice, Estimate | None]:
+def _choice(
+    usual: BenchmarkChoice, known: dict[BenchmarkChoice, list[Record]]
+) -> tuple[BenchmarkChoice, Estimate | None]:
     """Return the engine's own choice, or the one furthest ahead of it among those significantly ahead, with its gain.
 
     If the own choice is late, the others that are in time are weighed by their scores alone.
@@ -93,7 +95,7 @@ def _choice(usual: Choice, known: dict[Choice, list[Record]]) -> tuple[Choice, E
     return best, gains.get(best)
 
 
-def _recommendation(model: str, setting: Setting, numbers: dict[str, float]) -> str:
+def _recommendation(model: str, setting: BenchmarkSetting, numbers: dict[str, float]) -> str:
     typing = ""
     if "typing_p50_ms" in numbers:
         typing = (

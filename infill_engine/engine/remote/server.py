@@ -34,7 +34,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class Received:
     """The texts received by the deadline, in the order of the requests, and a message for the user, "" if none."""
 
     texts: tuple[Text, ...] = ()
@@ -69,26 +69,26 @@ class Server:
         if key:
             self._headers["Authorization"] = f"Bearer {key}"
 
-    def ask(self, requests: Sequence[FimRequest], deadline: Deadline, finish_margin_ms: float) -> Reply:
+    def ask(self, requests: Sequence[FimRequest], deadline: Deadline, finish_margin_ms: float) -> Received:
         """Send all requests at once. Returns when all are answered, or `finish_margin_ms` before the deadline."""
         if self.clock() < self._retry_at:
-            return Reply(user_message=self._user_message)
+            return Received(user_message=self._user_message)
         streams = self._run(requests, deadline, finish_margin_ms)
         if deadline.cancelled():
-            return Reply()
+            return Received()
         while not any(stream.text for stream in streams) and _refused_details(streams) and self._dialect.simplify():
             streams = self._run(requests, deadline, finish_margin_ms)
         texts = tuple(Text(stream.text, stream.logprobs, stream.complete) for stream in streams if stream.text)
         failed = next((stream for stream in streams if stream.fault is not None), None)
         if texts or any(stream.complete for stream in streams):
             self._faults = self._timeouts = 0
-            return Reply(texts)
+            return Received(texts)
         if failed is not None and failed.fault is not None:
             why = described(failed.fault, self.address, self.key_variable)
             return self._back_off(why, _wanted_backoff(failed), MOST_BACKOFF_SECONDS)
         self._timeouts += 1
         if self._timeouts < MOST_TIMEOUTS:
-            return Reply()
+            return Received()
         return self._back_off(
             f"{self.address.place} has not answered in time {MOST_TIMEOUTS} times in a row. Raise the settings "
             "budgetMs and explicitBudgetMs, or choose a smaller model or a nearer server.",
@@ -132,11 +132,11 @@ class Server:
         with self._changed:
             self._changed.notify()
 
-    def _back_off(self, why: str, seconds: float, most: float) -> Reply:
+    def _back_off(self, why: str, seconds: float, most: float) -> Received:
         self._faults += 1
         self._retry_at = self.clock() + max(seconds, min(most, BACKOFF_SECONDS * 2 ** min(self._faults - 1, 10)))
         self._user_message = f"infill-ls: {why} Until then only copies from your files are offered."
-        return Reply(user_message=self._user_message)
+        return Received(user_message=self._user_message)
 
 
 def _refused_details(streams: Sequence[Stream]) -> bool:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 
 
-class State(IntEnum):
+class SlotState(IntEnum):
     """What is known about a slot."""
 
     OPEN = 0  # undecided
@@ -63,7 +63,7 @@ def lay_out(rows: Sequence[Sequence[int] | int], mask_id: int) -> Canvas:
     ids = np.full(int(lengths.sum()), mask_id, dtype=np.int64)
     canvas = Canvas(
         ids=ids,
-        state=np.full(len(ids), State.OPEN, dtype=np.int8),
+        state=np.full(len(ids), SlotState.OPEN, dtype=np.int8),
         logprob=np.zeros(len(ids), dtype=np.float32),
         row=np.repeat(np.arange(len(rows)), lengths),
         index=np.concatenate([np.arange(length) for length in lengths]) if len(rows) else ids,
@@ -72,5 +72,5 @@ def lay_out(rows: Sequence[Sequence[int] | int], mask_id: int) -> Canvas:
     for number, row in enumerate(rows):
         if not isinstance(row, int):
             canvas.ids[canvas.span(number)] = row
-            canvas.state[canvas.span(number)] = State.DRAFT
+            canvas.state[canvas.span(number)] = SlotState.DRAFT
     return canvas

@@ -56,7 +56,7 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class PreparedModel:
     """A file or a folder in the cache, and the name of its model."""
 
     model: str
@@ -87,10 +87,12 @@ def recipe_of(source: ModelSource) -> str:
     return hashlib.sha256(f"{VERSION} {source.made_from()}".encode()).hexdigest()[:24]
 
 
-def kept_files(cache: Path) -> list[Kept]:
+def kept_files(cache: Path) -> list[PreparedModel]:
     """Return the prepared models in the cache, by name."""
     paths = sorted(path for path in cache.glob("*-*-*") if _is_finished(path))
-    return [Kept(_model_of(path), path, sum(file.stat().st_size for file in _files_of(path))) for path in paths]
+    return [
+        PreparedModel(_model_of(path), path, sum(file.stat().st_size for file in _files_of(path))) for path in paths
+    ]
 
 
 def delete(path: Path) -> None:

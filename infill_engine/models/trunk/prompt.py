@@ -29,7 +29,7 @@ LOOKED_BACK = 96  # characters of the line that are split to find its last piece
 
 
 @dataclass(frozen=True, slots=True)
-class FimTokens:
+class FimTokenIds:
     """The ids of the tokens that mark the parts of a fill-in-the-middle prompt, and of the one that ends a text.
 
     `file` precedes the path of a file.
@@ -72,7 +72,7 @@ class TrunkVocabulary(TokenizerVocabulary):
     def __init__(self, path: Path, tokenizer: Tokenizer | None = None, width: int = 0) -> None:
         super().__init__(path, tokenizer, width=width)
         names = ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>", "<|endoftext|>", "<|file_sep|>")
-        self.fim = FimTokens(*self.need(*names))
+        self.fim = FimTokenIds(*self.need(*names))
         self.end = self.fim.end
 
     def split_partial_word(self, prefix: str) -> tuple[str, str]:

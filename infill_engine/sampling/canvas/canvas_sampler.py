@@ -10,7 +10,7 @@ from infill_engine.budget.deadline import Deadline, now, since
 from infill_engine.budget.work import AskLimit, Costs, Job, OutOfTime, Phase
 from infill_engine.models.base import CanvasModel, Context
 from infill_engine.sampling.canvas.constraints import constraints_for
-from infill_engine.sampling.canvas.denoise import Row, Step, Task, denoise
+from infill_engine.sampling.canvas.denoise import DenoisingTask, Row, Step, denoise
 from infill_engine.sampling.canvas.plan import affordable, canvas_of, plan_rows
 from infill_engine.sampling.canvas.read_canvas import originals_of, proposals_of
 from infill_engine.sampling.proposals import Proposals, unscored, unscored_drafts
@@ -126,7 +126,7 @@ class CanvasSampler(Proposer):
         """Return the canvas as far as it can be denoised in time; None if there is no time for a single step."""
         canvas = canvas_of(rows, self.model.info.mask_id)
         constraints = constraints_for(self.model, read.hole, canvas, read.partial_word)
-        task = Task(read.context, canvas, rows, constraints)
+        task = DenoisingTask(read.context, canvas, rows, constraints)
         return (yield from denoise(self.model, task, self._settings, self.costs, read.due))
 
     def _as_found(self, read: _Read, rows: list[Row], step: Step | None) -> Iterator[ProposedText]:

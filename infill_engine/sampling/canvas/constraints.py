@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from infill_engine.models.base import CanvasModel, Ints, Order
-from infill_engine.models.canvas.canvas import Canvas, State
+from infill_engine.models.canvas.canvas import Canvas, SlotState
 from infill_engine.models.runtime.devices import torch_device
 from infill_engine.types import Hole
 
@@ -66,15 +66,15 @@ class Constraints:
     def advance(self, model: CanvasModel, canvas: Canvas) -> None:
         """Pass the rest of a partial word to the next slot once the slot before it is decided."""
         for position, start in list(self.starts.items()):
-            if canvas.state[position] == State.OPEN:
+            if canvas.state[position] == SlotState.OPEN:
                 continue
             del self.starts[position]
-            canvas.state[position] = State.FIXED
+            canvas.state[position] = SlotState.FIXED
             rest = start[len(model.vocabulary.bytes_of(int(canvas.ids[position]))) :]
             if rest and canvas.left[position] > 0:
                 self.starts[position + 1] = rest
-                if canvas.state[position + 1] == State.COMMITTED:
-                    canvas.state[position + 1] = State.OPEN
+                if canvas.state[position + 1] == SlotState.COMMITTED:
+                    canvas.state[position + 1] = SlotState.OPEN
 
 
 def constraints_for(model: CanvasModel, hole: Hole, canvas: Canvas, partial_word: str) -> Constraints:
@@ -96,7 +96,7 @@ def constraints_for(model: CanvasModel, hole: Hole, canvas: Canvas, partial_word
     if partial_word:
         for row in range(canvas.rows):
             first = canvas.span(row).start
-            if canvas.state[first] == State.OPEN:
+            if canvas.state[first] == SlotState.OPEN:
                 starts[first] = partial_word.encode()
     return Constraints(
         base.to(torch_device(model.device)),

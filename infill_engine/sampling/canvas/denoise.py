@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from infill_engine.budget.deadline import Deadline
 from infill_engine.budget.work import Choice, Costs, Job, OutOfTime, PassState, Phase, Work
 from infill_engine.models.base import CanvasModel, Context, ModelInfo
-from infill_engine.models.canvas.canvas import Canvas, State
+from infill_engine.models.canvas.canvas import Canvas, SlotState
 from infill_engine.sampling.canvas.constraints import Constraints
 from infill_engine.sampling.canvas.orders import Ints, order_of, to_commit, to_doubt
 from infill_engine.sampling.canvas.prediction import SlotPredictions, read
@@ -60,7 +60,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class DenoisingTask:
     """What is denoised: a canvas of `rows` in an encoded `context`."""
 
     context: Context
@@ -70,7 +70,7 @@ class Task:
 
 
 def denoise(
-    model: CanvasModel, task: Task, settings: SamplerSettings, costs: Costs, due: Deadline | None = None
+    model: CanvasModel, task: DenoisingTask, settings: SamplerSettings, costs: Costs, due: Deadline | None = None
 ) -> Job[Step | None]:
     """Return the canvas after the last step, when all is decided or time is up; None if there is no time for a step.
 
@@ -79,7 +79,7 @@ def denoise(
     """
     canvas, constraints = task.canvas, task.constraints
     noise = _Noise(task.rows, settings.temperature, seed=zlib.crc32(canvas.ids.tobytes()) ^ task.context.tokens)
-    canvas.ids[canvas.state == State.OPEN] = model.info.mask_id
+    canvas.ids[canvas.state == SlotState.OPEN] = model.info.mask_id
     order = order_of(model.info, canvas, settings)
     state, most_steps = _nothing_yet(canvas), order.most_steps
     while state.number < most_steps:
@@ -93,26 +93,28 @@ def denoise(
         except OutOfTime:
             break
         prediction = _predict(model, task, wanted, noise)
-        before, was_open = canvas.ids.copy(), canvas.state == State.OPEN
+        before, was_open = canvas.ids.copy(), canvas.state == SlotState.OPEN
         _decide(task, wanted, prediction, settings, steps_left, first=state.number == 0)
         order.decided(constraints)
         constraints.advance(model, canvas)
-        canvas.ids[canvas.state == State.OPEN] = model.info.mask_id
+        canvas.ids[canvas.state == SlotState.OPEN] = model.info.mask_id
         if state.number == 0:
             state.draft_logprob[wanted] = prediction.held_logprob
         state.number += 1
         state.predicted[wanted], state.predicted_logprob[wanted] = prediction.best, prediction.best_logprob
-        state.changed = (before != canvas.ids) & ~(was_open & (canvas.state == State.OPEN))
+        state.changed = (before != canvas.ids) & ~(was_open & (canvas.state == SlotState.OPEN))
         _resize(state, model.info, constraints)
         yield PassState(model, state)
     return state if state.number else None
 
 
-def _step_size(model: CanvasModel, task: Task) -> int:
+def _step_size(model: CanvasModel, task: DenoisingTask) -> int:
     return model.step_size(task.context, task.canvas.lengths.tolist())
 
 
-def _steps_left(model: CanvasModel, task: Task, costs: Costs, due: Deadline | None, number: int, most: int) -> Job[int]:
+def _steps_left(
+    model: CanvasModel, task: DenoisingTask, costs: Costs, due: Deadline | None, number: int, most: int
+) -> Job[int]:
     """Return how many steps there is time for, at least 1, including the one about to start."""
     size, counts = _step_size(model, task), range(most - number, 1, -1)
     step_ms = costs.predict_ms(Phase.PASS, size)
@@ -120,7 +122,7 @@ def _steps_left(model: CanvasModel, task: Task, costs: Costs, due: Deadline | No
     return 1 if chosen is None else counts[chosen]
 
 
-def _predict(model: CanvasModel, task: Task, wanted: Ints, noise: "_Noise") -> SlotPredictions:
+def _predict(model: CanvasModel, task: DenoisingTask, wanted: Ints, noise: "_Noise") -> SlotPredictions:
     """Return the model's prediction for the `wanted` positions, within the constraints."""
     canvas = task.canvas
     logits = model.denoise(task.context, canvas, wanted)
@@ -149,13 +151,19 @@ def _resize(step: Step, info: ModelInfo, constraints: Constraints) -> None:
 
 
 def _decide(
-    task: Task, wanted: Ints, prediction: SlotPredictions, settings: SamplerSettings, steps_left: int, *, first: bool
+    task: DenoisingTask,
+    wanted: Ints,
+    prediction: SlotPredictions,
+    settings: SamplerSettings,
+    steps_left: int,
+    *,
+    first: bool,
 ) -> None:
     """Commit, keep or reopen slots, according to the prediction for the `wanted` positions."""
     canvas, constraints = task.canvas, task.constraints
     # In the last step no slot may wait any longer. A text that does not continue the partial word is dropped later.
     ready = [steps_left == 1 or not constraints.waits(canvas, int(position)) for position in wanted]
-    candidates = np.flatnonzero((canvas.state[wanted] == State.OPEN) & np.array(ready))
+    candidates = np.flatnonzero((canvas.state[wanted] == SlotState.OPEN) & np.array(ready))
     _check_filled(canvas, wanted, prediction, settings, reopen=steps_left > 1)
     tokens, logprobs = prediction.best.copy(), prediction.best_logprob.copy()
     rows_of = canvas.row[wanted[candidates]]
@@ -172,21 +180,21 @@ def _decide(
         chosen = np.union1d(chosen, taken)
     canvas.ids[wanted[chosen]] = tokens[chosen]
     canvas.logprob[wanted[chosen]] = logprobs[chosen]
-    canvas.state[wanted[chosen]] = State.COMMITTED
+    canvas.state[wanted[chosen]] = SlotState.COMMITTED
 
 
 def _check_filled(
     canvas: Canvas, wanted: Ints, prediction: SlotPredictions, settings: SamplerSettings, *, reopen: bool
 ) -> None:
     """Accept drafts with the model's own probability, and reopen slots whose token the model now finds wrong."""
-    filled = np.flatnonzero((canvas.state[wanted] == State.DRAFT) | (canvas.state[wanted] == State.COMMITTED))
+    filled = np.flatnonzero((canvas.state[wanted] == SlotState.DRAFT) | (canvas.state[wanted] == SlotState.COMMITTED))
     positions = wanted[filled]
-    was_draft = canvas.state[positions] == State.DRAFT
+    was_draft = canvas.state[positions] == SlotState.DRAFT
     canvas.logprob[positions[was_draft]] = prediction.held_logprob[filled[was_draft]]
-    canvas.state[positions] = State.COMMITTED
+    canvas.state[positions] = SlotState.COMMITTED
     if reopen:
         doubted = positions[to_doubt(prediction.part(filled), settings)]
-        canvas.state[doubted] = State.OPEN
+        canvas.state[doubted] = SlotState.OPEN
 
 
 def _cheapest_branch(members: Ints, prediction: SlotPredictions) -> int | None:
@@ -220,7 +228,7 @@ def copies_of_slots(canvas: Canvas, info: ModelInfo) -> Ints | None:
     """
     if info.expand_id is None:
         return None
-    decided = canvas.state == State.COMMITTED
+    decided = canvas.state == SlotState.COMMITTED
     deleted = decided & (canvas.ids == info.eos_id)
     expanded = decided & (canvas.ids == info.expand_id)
     if not (deleted.any() or expanded.any()):
@@ -234,8 +242,8 @@ def copies_of_slots(canvas: Canvas, info: ModelInfo) -> Ints | None:
 
 def resize(canvas: Canvas, copies: Ints, info: ModelInfo) -> None:
     """Repeat every slot as often as `copies` says; slots that held an expand or end token become open."""
-    undone = (canvas.state == State.COMMITTED) & ((canvas.ids == info.eos_id) | (canvas.ids == info.expand_id))
-    canvas.ids[undone], canvas.state[undone] = info.mask_id, State.OPEN
+    undone = (canvas.state == SlotState.COMMITTED) & ((canvas.ids == info.eos_id) | (canvas.ids == info.expand_id))
+    canvas.ids[undone], canvas.state[undone] = info.mask_id, SlotState.OPEN
     canvas.logprob[undone] = 0.0
     canvas.ids, canvas.state = np.repeat(canvas.ids, copies), np.repeat(canvas.state, copies)
     canvas.logprob, canvas.row = np.repeat(canvas.logprob, copies), np.repeat(canvas.row, copies)

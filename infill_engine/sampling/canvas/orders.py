@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infill_engine.models.base import ModelInfo, Order
-from infill_engine.models.canvas.canvas import Canvas, State
+from infill_engine.models.canvas.canvas import Canvas, SlotState
 from infill_engine.sampling.canvas.constraints import Constraints
 from infill_engine.sampling.canvas.prediction import SlotPredictions
 from infill_engine.settings import SamplerSettings
@@ -38,10 +38,10 @@ class ConfidenceOrder:
         Slots are reopened only in unfinished rows, and not in the last step.
         """
         canvas = self.canvas
-        undecided = (canvas.state == State.OPEN) | (canvas.state == State.DRAFT)
+        undecided = (canvas.state == SlotState.OPEN) | (canvas.state == SlotState.DRAFT)
         unfinished = np.zeros(canvas.rows, bool)
         unfinished[canvas.row[undecided]] = True
-        doubtful = (canvas.state == State.COMMITTED) & unfinished[canvas.row]
+        doubtful = (canvas.state == SlotState.COMMITTED) & unfinished[canvas.row]
         return np.flatnonzero(undecided | doubtful if steps_left > 1 else undecided)
 
     def decided(self, constraints: Constraints) -> None:
@@ -59,11 +59,11 @@ class LeftToRight(ConfidenceOrder):
     def wanted(self, steps_left: int) -> Ints:  # noqa: ARG002
         """Return the first open slot of each row, and the drafts before it, which one step reads and so verifies."""
         canvas = self.canvas
-        is_open = canvas.state == State.OPEN
+        is_open = canvas.state == SlotState.OPEN
         opened = np.cumsum(is_open)
         before_row = np.concatenate([[0], opened])[np.cumsum(canvas.lengths) - canvas.lengths]
         number = opened - before_row[canvas.row]  # the number of open slots in the row up to this one
-        return np.flatnonzero((is_open & (number == 1)) | ((canvas.state == State.DRAFT) & (number == 0)))
+        return np.flatnonzero((is_open & (number == 1)) | ((canvas.state == SlotState.DRAFT) & (number == 0)))
 
     def decided(self, constraints: Constraints) -> None:
         """Reopen all slots after an open one, since they depend on its token, and end rows at their end token."""
@@ -71,15 +71,19 @@ class LeftToRight(ConfidenceOrder):
         for row in range(canvas.rows):
             span = canvas.span(row)
             ids, state = canvas.ids[span], canvas.state[span]
-            is_open = np.flatnonzero(state == State.OPEN)
+            is_open = np.flatnonzero(state == SlotState.OPEN)
             decided = int(is_open[0]) if len(is_open) else len(ids)
             ends = np.flatnonzero(constraints.is_last(ids[:decided]))
             rest = np.arange(decided if not len(ends) else int(ends[0]) + 1, len(ids)) + span.start
-            rest = rest[canvas.state[rest] != State.FIXED]
+            rest = rest[canvas.state[rest] != SlotState.FIXED]
             if len(ends):
-                canvas.ids[rest], canvas.state[rest], canvas.logprob[rest] = constraints.eos_id, State.COMMITTED, 0.0
+                canvas.ids[rest], canvas.state[rest], canvas.logprob[rest] = (
+                    constraints.eos_id,
+                    SlotState.COMMITTED,
+                    0.0,
+                )
             else:
-                canvas.state[rest] = State.OPEN
+                canvas.state[rest] = SlotState.OPEN
 
 
 def to_commit(prediction: SlotPredictions, rows: Ints, steps_left: int, settings: SamplerSettings) -> Ints:

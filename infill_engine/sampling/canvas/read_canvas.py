@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from infill_engine.models.base import CanvasModel
-from infill_engine.models.canvas.canvas import State
+from infill_engine.models.canvas.canvas import SlotState
 from infill_engine.sampling.canvas.denoise import Row, Step
 from infill_engine.settings import SamplerSettings
 from infill_engine.types import ProposedText, Source
@@ -26,7 +26,7 @@ def _propose(
     model: CanvasModel, step: Step, number: int, row: Row, partial_word: str, settings: SamplerSettings
 ) -> ProposedText | None:
     span = step.canvas.span(number)
-    is_open = step.canvas.state[span] == State.OPEN
+    is_open = step.canvas.state[span] == SlotState.OPEN
     ids = np.where(is_open, step.predicted[span], step.canvas.ids[span])
     logprobs = np.where(is_open, step.predicted_logprob[span], step.canvas.logprob[span])
     if model.info.expand_id is not None:

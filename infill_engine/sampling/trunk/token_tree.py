@@ -30,7 +30,7 @@ Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
 
-class Vocabulary(Protocol):
+class TreeVocabulary(Protocol):
     """The token functions that a tree needs."""
 
     def bytes_of(self, token: int) -> bytes: ...
@@ -49,7 +49,7 @@ class TokenTree:
     known text after the replaced text. It makes texts in different holes comparable.
     """
 
-    vocabulary: Vocabulary
+    vocabulary: TreeVocabulary
     rules: EndRules
     start: bytes = b""
     least: float = LEAST_LOGPROB

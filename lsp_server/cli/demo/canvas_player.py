@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.text import Text
 
 from infill_engine.budget.work import PassState
-from infill_engine.serving.preview import DRAFT, OPEN, Rows, previewing
+from infill_engine.serving.preview import DRAFT, OPEN, PreviewRows, previewing
 from infill_engine.serving.protocol import PreviewRow
 from lsp_server.cli.terminal import visible
 
@@ -31,9 +31,9 @@ class CanvasPlayer:
         """Store a copy, because the loop reuses its arrays. Pass this method to `Engine.answer` as `observer`."""
         self._passes.append(PassState(after.model, deepcopy(after.state)))
 
-    def frames(self) -> Iterator[Rows]:
+    def frames(self) -> Iterator[PreviewRows]:
         """Yield the canvas after each step."""
-        shown: list[Rows] = []
+        shown: list[PreviewRows] = []
         observer = previewing(lambda: True, lambda _step, rows: shown.append(rows))
         for after in self._passes:
             observer(after)
@@ -55,7 +55,7 @@ class CanvasPlayer:
                 console.print(_drawing(number, frame), soft_wrap=True)
 
 
-def _drawing(number: int, rows: Rows) -> Text:
+def _drawing(number: int, rows: PreviewRows) -> Text:
     drawing = Text().append(f"step {number}", "bold")
     for row in rows:
         drawing.append("\n    ").append(_drawn(row))

@@ -13,7 +13,7 @@ from infill_engine.errors import InputError
 from lsp_server.cli.answers import print_answer
 from lsp_server.cli.asking import ask_at_place
 from lsp_server.cli.demo.canvas_player import CanvasPlayer
-from lsp_server.cli.place import NamedPlace, Opened, open_text
+from lsp_server.cli.place import NamedPlace, OpenPlace, open_text
 from lsp_server.cli.terminal import console_of, visible
 from lsp_server.protocol.positions import line_content
 from lsp_server.settings.schema import ServerSettings
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def bundled() -> tuple[NamedPlace, Opened]:
+def bundled() -> tuple[NamedPlace, OpenPlace]:
     """Return the place of the hole, and the bundled file without HOLE_TEXT."""
     path = files("lsp_server.cli.demo") / EXAMPLE
     text = path.read_text(encoding="utf-8")
@@ -56,11 +56,11 @@ def bundled() -> tuple[NamedPlace, Opened]:
     row, column = rows.index(HOLE_LINE), HOLE_LINE.index(HOLE_TEXT)
     rows[row] = HOLE_LINE.replace(HOLE_TEXT, "", 1)
     snapshot = open_text("file:///example.py", "python", "".join(rows))
-    opened = Opened(replace(snapshot, cursor=(row, column)), (row, column))
+    opened = OpenPlace(replace(snapshot, cursor=(row, column)), (row, column))
     return NamedPlace.parse(f"{EXAMPLE}:{row + 1}:{column + 1}"), opened
 
 
-def _print_hole(console: Console, named: NamedPlace, opened: Opened) -> None:
+def _print_hole(console: Console, named: NamedPlace, opened: OpenPlace) -> None:
     """Print the lines around the hole with line numbers, and mark the hole."""
     row, column = opened.place
     lines = opened.snapshot.lines

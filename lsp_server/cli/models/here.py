@@ -15,7 +15,7 @@ from infill_engine.errors import InputError, ModelError
 from infill_engine.models.checkpoint.user_data import prepared_folder
 from infill_engine.models.registry import TRUNK
 from infill_engine.models.trunk.config import TrunkConfig
-from infill_engine.models.trunk.prepared import Kept, delete, kept_files
+from infill_engine.models.trunk.prepared import PreparedModel, delete, kept_files
 from infill_engine.models.trunk.published_sizes import ROWS, Expected, expected
 from infill_engine.serving.starting import load_local
 from lsp_server.cli.terminal import console_of, say
@@ -32,7 +32,7 @@ class Here:
     sizes: list[Expected]
     free: int
     budget_ms: int
-    prepared: list[Kept]
+    prepared: list[PreparedModel]
 
     def as_json(self) -> dict[str, object]:
         """Return the same as JSON's types."""

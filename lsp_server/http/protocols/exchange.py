@@ -9,22 +9,22 @@ from starlette.responses import Response
 
 from lsp_server.http.question import Question, Reply
 
-Asked = TypeVar("Asked", bound=msgspec.Struct)
+Body = TypeVar("Body", bound=msgspec.Struct)
 Stops = str | list[str] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange(Generic[Asked]):
+class Exchange(Generic[Body]):
     """A request of the type `asked` and its response, which has the type `answered` unless it is streamed.
 
     A question for no candidates only sends text ahead that later ones will contain.
     """
 
     summary: str
-    asked: type[Asked]
+    asked: type[Body]
     answered: Any
-    question: Callable[[Asked], Question]
-    respond: Callable[[Asked, Reply], Response]
+    question: Callable[[Body], Question]
+    respond: Callable[[Body, Reply], Response]
 
 
 def json_response(content: object, status: int = 200) -> Response:

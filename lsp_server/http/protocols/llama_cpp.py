@@ -22,7 +22,7 @@ class Piece(msgspec.Struct):
     filename: str = ""
 
 
-class Infill(msgspec.Struct, kw_only=True):
+class InfillBody(msgspec.Struct, kw_only=True):
     """A request. The engine ignores all other fields."""
 
     input_prefix: str = ""
@@ -68,7 +68,7 @@ class Completion(msgspec.Struct, kw_only=True):
     timings: Timings
 
 
-def infill(asked: Infill) -> Question:
+def infill(asked: InfillBody) -> Question:
     """Return the question."""
     return Question(
         asked.input_prefix + (asked.prompt or _indentation(asked)),
@@ -81,7 +81,7 @@ def infill(asked: Infill) -> Question:
     )
 
 
-def respond(asked: Infill, reply: Reply) -> Response:
+def respond(asked: InfillBody, reply: Reply) -> Response:
     """Return one completion, or a list if several were asked for, with only the fields that were asked for."""
     lead = "" if asked.prompt else _indentation(asked)  # llama.vscode removes it from what it inserts
     texts = [lead + text for text in reply.texts] or [""]
@@ -92,7 +92,7 @@ def respond(asked: Infill, reply: Reply) -> Response:
     return json_response(shown if asked.n_cmpl > 1 else shown[0])
 
 
-EXCHANGE = Exchange("Fill in the text at the cursor", Infill, Completion | list[Completion], infill, respond)
+EXCHANGE = Exchange("Fill in the text at the cursor", InfillBody, Completion | list[Completion], infill, respond)
 
 
 def health(status: Status) -> Response:
@@ -117,7 +117,7 @@ def props(status: Status, model: str, build: str) -> Response:
     )
 
 
-def _indentation(asked: Infill) -> str:
+def _indentation(asked: InfillBody) -> str:
     """Return the indentation of a blank line, which clients leave out of `prompt`."""
     above = asked.input_prefix.rstrip().rpartition("\n")[2]
     return ("\t" if above.startswith("\t") else " ") * max(0, min(asked.n_indent, MOST_INDENT))

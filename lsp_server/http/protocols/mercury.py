@@ -30,7 +30,7 @@ PART, PART_END = "<|code_to_edit|>\n", "<|/code_to_edit|>\n"
 HISTORY, HISTORY_END = "<|edit_diff_history|>\n", "<|/edit_diff_history|>"
 
 
-class Message(msgspec.Struct):
+class EditMessage(msgspec.Struct):
     """The prompt, or the response."""
 
     content: str
@@ -40,14 +40,14 @@ class Message(msgspec.Struct):
 class EditRequest(msgspec.Struct, kw_only=True):
     """A request. It has one message."""
 
-    messages: list[Message]
+    messages: list[EditMessage]
     model: str | None = None
 
 
 class EditChoice(msgspec.Struct):
     """The part's new text between two lines of backticks, or `None`."""
 
-    message: Message
+    message: EditMessage
     index: int = 0
     finish_reason: str = "stop"
 
@@ -61,7 +61,7 @@ class EditResponse(msgspec.Struct, kw_only=True):
     choices: list[EditChoice]
 
 
-class Event(msgspec.Struct, rename={"type": "user_action"}):
+class EditEvent(msgspec.Struct, rename={"type": "user_action"}):
     """What the user did, for `/feedback`."""
 
     type: str
@@ -92,7 +92,7 @@ def question(asked: EditRequest) -> Question:
 def respond(asked: EditRequest, reply: Reply) -> Response:
     """Return the part's new text, or `None` if there is none."""
     text = "```\n{}\n```".format(reply.texts[0].removesuffix("\n")) if reply.texts else NOTHING
-    choices = [EditChoice(Message(text))]
+    choices = [EditChoice(EditMessage(text))]
     return json_response(EditResponse(id=f"edit-{uuid4().hex}", model=asked.model or reply.model, choices=choices))
 
 

@@ -31,7 +31,7 @@ class CompletionRequest(msgspec.Struct, kw_only=True):
     language: str = ""
 
 
-class Choice(msgspec.Struct):
+class CompletionChoice(msgspec.Struct):
     """One candidate."""
 
     index: int
@@ -55,7 +55,7 @@ class CompletionResponse(msgspec.Struct, kw_only=True, omit_defaults=True):
     object: str
     created: int
     model: str
-    choices: list[Choice]
+    choices: list[CompletionChoice]
     usage: Usage | None = None
 
 
@@ -80,7 +80,7 @@ def question(asked: CompletionRequest) -> Question:
 def respond(asked: CompletionRequest, reply: Reply) -> Response:
     """Return all candidates at once, or as a stream."""
     texts = reply.texts or ("",)
-    choices = [Choice(index, text) for index, text in enumerate(texts)]
+    choices = [CompletionChoice(index, text) for index, text in enumerate(texts)]
     written = sum(estimated_tokens(len(text)) for text in texts)
     whole = CompletionResponse(
         id=f"cmpl-{uuid4().hex}",
@@ -105,5 +105,5 @@ def models(name: str) -> Response:
 
 def _parts(whole: CompletionResponse) -> Iterator[CompletionResponse]:
     for choice in whole.choices:
-        yield msgspec.structs.replace(whole, choices=[Choice(choice.index, choice.text, None)], usage=None)
-        yield msgspec.structs.replace(whole, choices=[Choice(choice.index, "")], usage=None)
+        yield msgspec.structs.replace(whole, choices=[CompletionChoice(choice.index, choice.text, None)], usage=None)
+        yield msgspec.structs.replace(whole, choices=[CompletionChoice(choice.index, "")], usage=None)

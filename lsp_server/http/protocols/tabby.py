@@ -13,48 +13,48 @@ from lsp_server.http.protocols.exchange import Exchange, json_response
 from lsp_server.http.question import Question, Reply
 
 
-class Snippet(msgspec.Struct):
+class TabbySnippet(msgspec.Struct):
     """A piece of another file."""
 
     filepath: str
     body: str
 
 
-class Segments(msgspec.Struct, kw_only=True):
+class TabbySegments(msgspec.Struct, kw_only=True):
     """The text on both sides of the cursor, and what the client found elsewhere."""
 
     prefix: str
     suffix: str | None = None
     filepath: str | None = None
-    declarations: list[Snippet] | None = None
-    relevant_snippets_from_changed_files: list[Snippet] | None = None
-    relevant_snippets_from_recently_opened_files: list[Snippet] | None = None
+    declarations: list[TabbySnippet] | None = None
+    relevant_snippets_from_changed_files: list[TabbySnippet] | None = None
+    relevant_snippets_from_recently_opened_files: list[TabbySnippet] | None = None
 
 
-class CompletionRequest(msgspec.Struct, kw_only=True):
+class TabbyRequest(msgspec.Struct, kw_only=True):
     """A request. `temperature` is set where the client asks again for more choices."""
 
-    segments: Segments
+    segments: TabbySegments
     language: str | None = None
     temperature: float | None = None
 
 
-class Choice(msgspec.Struct):
+class TabbyChoice(msgspec.Struct):
     """One candidate. Clients use the first."""
 
     index: int
     text: str
 
 
-class CompletionResponse(msgspec.Struct):
+class TabbyResponse(msgspec.Struct):
     """The candidates, if there are any."""
 
     id: str
-    choices: list[Choice]
+    choices: list[TabbyChoice]
     mode: str = "standard"
 
 
-def question(asked: CompletionRequest) -> Question:
+def question(asked: TabbyRequest) -> Question:
     """Return the question."""
     segments = asked.segments
     snippets = chain(
@@ -72,19 +72,19 @@ def question(asked: CompletionRequest) -> Question:
     )
 
 
-def respond(_asked: CompletionRequest, reply: Reply) -> Response:
+def respond(_asked: TabbyRequest, reply: Reply) -> Response:
     """Return the candidates."""
-    choices = [Choice(index, text) for index, text in enumerate(reply.texts)]
-    return json_response(CompletionResponse(f"cmpl-{uuid4()}", choices))
+    choices = [TabbyChoice(index, text) for index, text in enumerate(reply.texts)]
+    return json_response(TabbyResponse(f"cmpl-{uuid4()}", choices))
 
 
-EXCHANGE = Exchange("Complete between two segments", CompletionRequest, CompletionResponse, question, respond)
+EXCHANGE = Exchange("Complete between two segments", TabbyRequest, TabbyResponse, question, respond)
 
 
 EVENTS = ("view", "select", "dismiss")
 
 
-class Event(msgspec.Struct):
+class TabbyEvent(msgspec.Struct):
     """What the user did with a completion. Only the kind is counted; see EVENTS."""
 
     type: str

@@ -12,7 +12,7 @@ from infill_engine.text.validity import faults_of, is_strict
 from infill_engine.types import Answer, Candidate
 from lsp_server.documents.snapshots import Snapshot, text_between
 from lsp_server.protocol.positions import line_content
-from lsp_server.suggestions.alternatives.targets import LARGEST_CHECKED, Span, Target
+from lsp_server.suggestions.alternatives.targets import LARGEST_CHECKED, Extent, Target
 from lsp_server.suggestions.request_builder import RequestBuilder
 
 LEAST_LEFT = 0.4  # of the budget, for another target to be tried
@@ -22,10 +22,10 @@ _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class Replacement:
     """`new` instead of `old`, which is the text of `span`."""
 
-    span: Span
+    span: Extent
     old: str
     new: str
 
@@ -35,7 +35,7 @@ class Offer:
     """One alternative to a target: edits that belong together."""
 
     target: Target
-    edits: tuple[Edit, ...]
+    edits: tuple[Replacement, ...]
     gain: float | None
 
     @property
@@ -80,7 +80,7 @@ def repaired(snapshot: Snapshot, target: Target, first: int, last: int) -> Itera
     for text in repairs(
         "".join(lines[first:row]), line, after, snapshot.language, error_in_line=not target.error_elsewhere
     ):
-        edit = Edit(((row, start), (row, len(line))), line[start:], text[start:])
+        edit = Replacement(((row, start), (row, len(line))), line[start:], text[start:])
         yield Offer(replace(target, label="line"), (edit,), None)
 
 
@@ -99,7 +99,7 @@ def valid_offers(snapshot: Snapshot, target: Target, answer: Answer) -> Iterator
         yield offer
 
 
-def _keeps_line(snapshot: Snapshot, edit: Edit) -> bool:
+def _keeps_line(snapshot: Snapshot, edit: Replacement) -> bool:
     """Return whether enough of the line's tokens are left after an edit in it."""
     (row, start), (_, end) = edit.span
     line = line_content(snapshot.lines[row])
@@ -113,17 +113,17 @@ def _is_checked(snapshot: Snapshot, target: Target) -> bool:
     return (is_strict(snapshot.language) or target.broken) and snapshot.size <= LARGEST_CHECKED
 
 
-def _edits(snapshot: Snapshot, target: Target, candidate: Candidate) -> tuple[Edit, ...]:
+def _edits(snapshot: Snapshot, target: Target, candidate: Candidate) -> tuple[Replacement, ...]:
     line_end = "\r\n" if snapshot.lines[0].endswith("\r\n") else "\n"
     fills = candidate.fills or (candidate.text,)
     edits = (
-        Edit(span, text_between(snapshot.lines, *span), fill.replace("\n", line_end))
+        Replacement(span, text_between(snapshot.lines, *span), fill.replace("\n", line_end))
         for span, fill in zip(target.spans, fills, strict=True)
     )
     return tuple(edit for edit in edits if edit.new != edit.old)
 
 
-def applied(snapshot: Snapshot, edits: Sequence[Edit]) -> str:
+def applied(snapshot: Snapshot, edits: Sequence[Replacement]) -> str:
     """Return the document's text with the edits made."""
     parts, at = [], (0, 0)
     for edit in edits:

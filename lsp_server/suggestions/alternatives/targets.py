@@ -21,7 +21,7 @@ LARGEST_CHECKED = 200_000  # characters of a document that is parsed as a whole 
 MOST_FAULTS = 2  # of each kind
 MOST_BETWEEN = 300  # characters between the first and the last of several holes
 
-Span = tuple[Place, Place]
+Extent = tuple[Place, Place]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Target:
     """
 
     label: str
-    spans: tuple[Span, ...]
+    spans: tuple[Extent, ...]
     fixes: bool = False
     broken: bool = False
     error_elsewhere: bool = False
@@ -52,7 +52,7 @@ class Targets:
     refusal: str = ""
 
 
-def targets_at(snapshot: Snapshot, selected: Span, diagnostics: Sequence[Span] = ()) -> Targets:
+def targets_at(snapshot: Snapshot, selected: Extent, diagnostics: Sequence[Extent] = ()) -> Targets:
     """Return what may be rewritten where a range is `selected` and where other servers report `diagnostics`."""
     start, end = _trimmed(snapshot.lines, *sorted(selected))
     if end[0] - start[0] >= MOST_SELECTED_LINES:
@@ -113,11 +113,11 @@ class _Reading:
         row = _line(self.snapshot.lines, start[0])
         return (Target("line", (row,), fixes=True, broken=True, error_elsewhere=True),) if self.fits((row,)) else ()
 
-    def diagnosed(self, diagnostics: Sequence[Span]) -> tuple[Target, ...]:
+    def diagnosed(self, diagnostics: Sequence[Extent]) -> tuple[Target, ...]:
         """Return the nodes that diagnostics are about, each by itself; those of one name together."""
         lines = self.snapshot.lines
         inside = [(number, span) for number, span in enumerate(diagnostics) if self._has(span)]
-        groups: dict[object, list[tuple[int, Span]]] = {}
+        groups: dict[object, list[tuple[int, Extent]]] = {}
         for number, span in inside:
             text = text_between(lines, *span)
             groups.setdefault(text if text.isidentifier() else number, []).append((number, span))
@@ -142,14 +142,14 @@ class _Reading:
         numbers = tuple(number for target in ordered for number in target.diagnostics)
         return [Target("code", spans, fixes=True, diagnostics=numbers)] if _are_disjoint(spans) else []
 
-    def fits(self, spans: Sequence[Span]) -> bool:
+    def fits(self, spans: Sequence[Extent]) -> bool:
         """Return whether the model can read all spans, and the text between them, as a whole."""
         lines = self.snapshot.lines
         between = sum(len(text_between(lines, one[1], other[0])) for one, other in pairwise(spans))
         size = sum(len(text_between(lines, *span)) for span in spans)
         return 0 < size <= MOST_CHARS and between <= MOST_BETWEEN
 
-    def _has(self, span: Span) -> bool:
+    def _has(self, span: Extent) -> bool:
         rows = self.first, self.first + self.tree.root_node.end_point[0]
         return rows[0] <= span[0][0] and span[1][0] <= rows[1] and span[0] < span[1]
 
@@ -158,7 +158,7 @@ class _Reading:
         return row, len(self.snapshot.lines[row].encode()[:column].decode("utf-8", "ignore"))
 
 
-def _trimmed(lines: Sequence[str], start: Place, end: Place) -> Span:
+def _trimmed(lines: Sequence[str], start: Place, end: Place) -> Extent:
     """Return a selection without the blanks and line breaks at its ends; a blank one is left as it is."""
     left, right = start, end
     while left < right and not lines[left[0]][left[1] :].strip():
@@ -173,12 +173,12 @@ def _trimmed(lines: Sequence[str], start: Place, end: Place) -> Span:
     return ((row, column), (right[0], last)) if (row, column) < (right[0], last) else (start, end)
 
 
-def _line(lines: Sequence[str], row: int) -> Span:
+def _line(lines: Sequence[str], row: int) -> Extent:
     content = line_content(lines[row])
     return (row, len(content) - len(content.lstrip())), (row, len(content.rstrip()))
 
 
-def _widened(lines: Sequence[str], start: Place, end: Place) -> Span:
+def _widened(lines: Sequence[str], start: Place, end: Place) -> Extent:
     """Return a part of a line with whole words, up to the next token; the whole line for a blank part."""
     row, (first, last) = start[0], (start[1], end[1])
     text = lines[row]
@@ -195,5 +195,5 @@ def _widened(lines: Sequence[str], start: Place, end: Place) -> Span:
     return (row, first), (row, min(last, len(content)))
 
 
-def _are_disjoint(spans: Sequence[Span]) -> bool:
+def _are_disjoint(spans: Sequence[Extent]) -> bool:
     return all(one[1] < other[0] for one, other in pairwise(spans))

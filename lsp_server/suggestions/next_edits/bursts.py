@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from infill_engine.edits.changes import between, compose, followed_by, hunk_texts, make, trimmed
 from infill_engine.edits.types import Change, EditedText, NoEditReason
-from lsp_server.documents.snapshots import Snapshot, Step, text_between
+from lsp_server.documents.snapshots import EditStep, Snapshot, text_between
 from lsp_server.protocol.positions import Place, replace_surrogates
 
 PASTE_CHARS, PASTE_LINES = 200, 8  # inserted or removed at once, or within BULK_SECONDS
@@ -89,7 +89,7 @@ class Bursts:
         """All bursts that are remembered, oldest first."""
         return self._bursts
 
-    def edited(self, step: Step, edit: Edited, at: float, *, announced: bool = False) -> bool:
+    def edited(self, step: EditStep, edit: Edited, at: float, *, announced: bool = False) -> bool:
         """Record a change of the document. Return whether it continues the newest burst.
 
         `edit` is the step as `edited_by` returns it. `announced` edits come from a proposal; they are grouped together
@@ -162,7 +162,7 @@ class Bursts:
         return sum(one[1] for one in self._recent) > PASTE_CHARS or sum(one[2] for one in self._recent) > PASTE_LINES
 
 
-def edited_by(step: Step) -> Edited:
+def edited_by(step: EditStep) -> Edited:
     """Return what a change does, without the characters that were already there."""
     before, change = step.before, step.change
     start, end = sorted((change.start, change.end))

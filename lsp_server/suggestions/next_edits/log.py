@@ -7,7 +7,7 @@ from threading import Event
 
 from infill_engine.budget.deadline import now
 from infill_engine.edits.types import Diagnostic, NextEdits, NoEditReason
-from lsp_server.documents.snapshots import DocumentChange, EditKind, Step
+from lsp_server.documents.snapshots import DocumentChange, EditKind, EditStep
 from lsp_server.suggestions.next_edits.bursts import FORGOTTEN_SECONDS, Burst, Bursts, edited_by
 from lsp_server.suggestions.next_edits.shown import Shown
 
@@ -53,7 +53,7 @@ class EditState:
         newest = self.bursts.newest
         return newest is not None and not newest.ended and newest.first <= row <= newest.last
 
-    def record(self, step: Step, at: float) -> None:
+    def record(self, step: EditStep, at: float) -> None:
         """Record a change that was made at this time."""
         edit = edited_by(step)
         if not edit.new and edit.start == edit.end:

@@ -6,17 +6,17 @@ from local_engine import engine_of
 
 from infill_engine.budget.deadline import Deadline
 from infill_engine.models.scripted import Script, ScriptedModel
-from infill_engine.serving.preview import Rows, previewing
+from infill_engine.serving.preview import PreviewRows, previewing
 from infill_engine.serving.protocol import PreviewRow
 from infill_engine.types import Draft, InfillRequest, Source
 
 ASKED = InfillRequest("total = add(", ")\n", drafts=(Draft("première", 12),), candidates=2)
 
 
-def watched(request: InfillRequest, wanted: object = lambda: True) -> list[tuple[int, Rows]]:
+def watched(request: InfillRequest, wanted: object = lambda: True) -> list[tuple[int, PreviewRows]]:
     family = ScriptedModel(Script((("add(", ("zero", "première")),), steps=2))
     family.info = replace(family.info, branches=True)  # so that drafts are worth a row
-    seen: list[tuple[int, Rows]] = []
+    seen: list[tuple[int, PreviewRows]] = []
     engine = engine_of(family, "scripted")
     engine.answer(request, Deadline.after_ms(60_000), previewing(wanted, lambda *shown: seen.append(shown)))
     return seen

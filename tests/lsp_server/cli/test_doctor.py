@@ -15,7 +15,7 @@ from infill_engine.text.languages.record import Grammar
 from lsp_server.__main__ import main
 from lsp_server.cli import doctor
 from lsp_server.cli import speed as speed_module
-from lsp_server.cli.doctor import Trial, Verdict
+from lsp_server.cli.doctor import CheckStatus, Trial
 from lsp_server.cli.speed import Speed, measure_speed
 from lsp_server.settings.schema import EngineChoice
 
@@ -96,7 +96,7 @@ def test_a_warning_is_not_called_well(tmp_path: Path) -> None:
 
 def test_what_each_language_has() -> None:
     check = doctor.check_grammars()
-    assert check.status is Verdict.OK
+    assert check.status is CheckStatus.OK
     full, second, text = check.detail.split(" · ")
     assert "Python" in full
     assert "TOML" in second
@@ -107,7 +107,7 @@ def test_the_language_of_a_file(tmp_path: Path) -> None:
     header = tmp_path / "shop.h"
     header.write_text("namespace shop {\nclass Cart {};\n}\n")
     check = doctor.check_file(header)
-    assert (check.status, check.detail) == (Verdict.OK, "shop.h: C++, because its content says so; full support")
+    assert (check.status, check.detail) == (CheckStatus.OK, "shop.h: C++, because its content says so; full support")
     header.write_text("int total(int count);\n")
     assert doctor.check_file(header).detail == "shop.h: C, because its name says so; full support"
     unknown = tmp_path / "notes"
@@ -117,7 +117,7 @@ def test_the_language_of_a_file(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     check = doctor.check_file(tmp_path)
-    assert check.status is Verdict.WARN
+    assert check.status is CheckStatus.WARN
     assert check.remedy
 
 
@@ -127,14 +127,14 @@ def test_a_grammar_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = replace(entry, id="klingon", name="Klingon", grammar=missing)
     monkeypatch.setattr(doctor, "all_entries", lambda: (entry, broken))
     check = doctor.check_grammars()
-    assert check.status is Verdict.WARN
+    assert check.status is CheckStatus.WARN
     assert check.detail.startswith("Klingon: tree-sitter-klingon is not installed")
     assert check.remedy.startswith("Files in these languages are completed as plain text.")
 
 
 def test_retrieved_texts_in_place_of_the_default() -> None:
     check = doctor.check_engine(Trial(ready_seconds=2.0, status=Status(State.READY, model="retrieval")))
-    assert check.status is Verdict.WARN
+    assert check.status is CheckStatus.WARN
     assert check.remedy == "Run `infill-ls models get` to build the default model."
 
 
@@ -150,11 +150,11 @@ def test_the_budgets_of_the_settings_file(tmp_path: Path, monkeypatch: pytest.Mo
     assert "300 ms while typing, 600 ms for explicit requests" in doctor.check_settings().detail
 
 
-@pytest.mark.parametrize(("typing", "verdict"), [(1.0, Verdict.OK), (0.0, Verdict.WARN)])
-def test_the_speed_in_words(typing: float, verdict: Verdict) -> None:
+@pytest.mark.parametrize(("typing", "verdict"), [(1.0, CheckStatus.OK), (0.0, CheckStatus.WARN)])
+def test_the_speed_in_words(typing: float, verdict: CheckStatus) -> None:
     check = doctor.check_speed(Speed(31.4, (150, 600), (typing, 12.0)))
     assert check.status is verdict
-    assert bool(check.remedy) is (verdict is Verdict.WARN)
+    assert bool(check.remedy) is (verdict is CheckStatus.WARN)
     assert check.detail.startswith("One pass over 8 rows takes 31 ms. In 5 rehearsed answers, the model usually made ")
     assert f"{typing:g} pass" in check.detail
     assert "in the 150 ms while typing, and 12 passes in the 600 ms of an explicit request." in check.detail
@@ -180,5 +180,5 @@ def test_a_card_that_nothing_uses(device: str, warned: bool, monkeypatch: pytest
 
     assert not card()
     monkeypatch.setitem(sys.modules, "torch", None)
-    assert [(check.name, check.status) for check in card()] == [("gpu", Verdict.WARN)] * warned
+    assert [(check.name, check.status) for check in card()] == [("gpu", CheckStatus.WARN)] * warned
     assert all("infill-ls[torch]" in check.remedy for check in card())

@@ -7,7 +7,7 @@ import pytest
 from lsprotocol import types
 
 from infill_engine.types import Answer, Candidate, Reason
-from lsp_server.client_state import Capabilities, ClientState
+from lsp_server.client_state import ClientFeatures, ClientState
 from lsp_server.suggestions.completions import Insertion, Reply
 from lsp_server.suggestions.dismissals import offered
 from lsp_server.suggestions.late_answers import LateAnswers, Stage
@@ -32,7 +32,7 @@ class Case:
             suggestions=SuggestionTracker(lambda _name, _number: None),
         )
         protocol: Any = SimpleNamespace(notify=lambda method, params: self.told.append((method, params)))
-        self.late = LateAnswers(self.requests, protocol, ClientState(Capabilities("utf-16")))
+        self.late = LateAnswers(self.requests, protocol, ClientState(ClientFeatures("utf-16")))
         self.snapshot = self.requests.workspace.documents.open("file:///a.py", "python", "\U0001f600 = ", 7)
         self.insertion = Insertion(self.snapshot, (0, 4), (0, 4))
         self.answer = self.late.at(self.insertion, invoked=invoked)

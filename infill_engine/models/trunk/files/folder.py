@@ -21,7 +21,7 @@ REMEDY = "run `infill-ls models get` to rebuild it"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundTrunk:
     """The folder with all of the trunk's shards. If there is none, `user_message` says what is wrong and what to do.
 
     `damaged` says whether there were files that were meant to be the trunk.
@@ -32,7 +32,7 @@ class Found:
     damaged: bool = False
 
 
-def find_trunk(users: Path) -> Found:
+def find_trunk(users: Path) -> FoundTrunk:
     """Return the package's own shards if all are there, else those in the user's folder `users`.
 
     Checks only sizes, which takes no time; `verify_shards` reads everything. A package without an index does not claim
@@ -46,9 +46,9 @@ def find_trunk(users: Path) -> Found:
             if any(folder.glob(SHARDS)) and (folder == users or (folder / INDEX).is_file()):
                 troubles.append(str(error))
         else:
-            return Found(folder)
+            return FoundTrunk(folder)
     missing = "The default model's weights are not on this machine. Run `infill-ls models get` to build them."
-    return Found(None, troubles[-1] if troubles else missing, bool(troubles))
+    return FoundTrunk(None, troubles[-1] if troubles else missing, bool(troubles))
 
 
 def shard_names(folder: Path) -> list[str]:

@@ -8,10 +8,10 @@ from jobs import states
 
 from infill_engine.budget.deadline import Deadline, FinishMargin
 from infill_engine.budget.work import Budget, Costs, Phase, finished
-from infill_engine.models.canvas.canvas import State, lay_out
+from infill_engine.models.canvas.canvas import SlotState, lay_out
 from infill_engine.models.scripted import EOS, MASK, Script, ScriptedModel
 from infill_engine.sampling.canvas.constraints import constraints_for
-from infill_engine.sampling.canvas.denoise import Row, Step, Task, denoise
+from infill_engine.sampling.canvas.denoise import DenoisingTask, Row, Step, denoise
 from infill_engine.sampling.canvas.plan import affordable, canvas_of, plan_rows
 from infill_engine.sampling.canvas.read_canvas import proposals_of
 from infill_engine.settings import SamplerSettings
@@ -67,7 +67,7 @@ def run(
         constraints_for(family, LINE, canvas, partial_word),
         Budget(deadline, costs, FinishMargin(RESERVE_MS)),
     )
-    last = budget.run(denoise(family, Task(context, canvas, planned, rules), SETTINGS, budget.costs))
+    last = budget.run(denoise(family, DenoisingTask(context, canvas, planned, rules), SETTINGS, budget.costs))
     proposals = proposals_of(family, last, planned, partial_word, SETTINGS) if last else []
     return [proposal.text + ("…" if proposal.partial else "") for proposal in proposals], last, family
 
@@ -90,7 +90,7 @@ def test_the_last_affordable_step_decides_everything() -> None:
     texts, last, family = run(("abcdefghijklmnop",), steps=8, step_ms=40, budget_ms=100)
     assert family.asked == 2
     assert last is not None
-    assert (last.canvas.state != State.OPEN).all()
+    assert (last.canvas.state != SlotState.OPEN).all()
     assert texts == ["abcdefghijklmnop"]
 
 
@@ -98,7 +98,7 @@ def test_cancelling_stops_between_two_steps() -> None:
     _, last, family = run(("abcdefghijklmnop",), steps=8, cancelled=lambda family: family.asked >= 2)
     assert family.asked == 2
     assert last is not None
-    assert (last.canvas.state == State.OPEN).any()
+    assert (last.canvas.state == SlotState.OPEN).any()
 
 
 def test_an_unfinished_row_counts_up_to_its_first_doubtful_slot() -> None:
@@ -139,11 +139,11 @@ def test_given_slots_never_change() -> None:
     clock = Clock()
     family = Slow(Script((("", ("abcdef",)),), steps=6), clock, 1)
     canvas = canvas_of([Row(7)], MASK)
-    canvas.ids[2], canvas.state[2] = ord("Z"), State.FIXED
+    canvas.ids[2], canvas.state[2] = ord("Z"), SlotState.FIXED
     rules = constraints_for(family, LINE, canvas, "")
     context = finished(family.encode("", ""))
-    steps = states(denoise(family, Task(context, canvas, [Row(7)], rules), SETTINGS, Costs()))
-    assert all(step.canvas.ids[2] == ord("Z") and step.canvas.state[2] == State.FIXED for step in steps)
+    steps = states(denoise(family, DenoisingTask(context, canvas, [Row(7)], rules), SETTINGS, Costs()))
+    assert all(step.canvas.ids[2] == ord("Z") and step.canvas.state[2] == SlotState.FIXED for step in steps)
 
 
 def test_a_canvas_too_wide_for_the_budget_is_narrowed() -> None:

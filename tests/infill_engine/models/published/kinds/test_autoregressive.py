@@ -24,7 +24,7 @@ from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.published.kinds.prompted import PromptedModel
 from infill_engine.models.published.kinds.prompts import PART
 from infill_engine.sampling.canvas.constraints import constraints_for
-from infill_engine.sampling.canvas.denoise import Row, Step, Task, denoise
+from infill_engine.sampling.canvas.denoise import DenoisingTask, Row, Step, denoise
 from infill_engine.sampling.canvas.read_canvas import proposals_of
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind
@@ -127,7 +127,7 @@ def loaded_again(family: PromptedModel) -> PromptedModel:
 def run(family: PromptedModel, rows: list[Row], text: tuple[str, str]) -> list[Step]:
     canvas = lay_out([row.slots if row.tokens is None else row.tokens for row in rows], family.info.mask_id)
     context, rules = finished(family.encode(*text)), constraints_for(family, LINE, canvas, "")
-    return list(states(denoise(family, Task(context, canvas, rows, rules), SamplerSettings(), Costs())))
+    return list(states(denoise(family, DenoisingTask(context, canvas, rows, rules), SamplerSettings(), Costs())))
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.published.kinds.bidirectional import BidirectionalModel, Shift
 from infill_engine.sampling.canvas.constraints import constraints_for
-from infill_engine.sampling.canvas.denoise import Row, Task, denoise
+from infill_engine.sampling.canvas.denoise import DenoisingTask, Row, denoise
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind
 
@@ -159,7 +159,7 @@ def test_dreamon_finds_the_length_by_itself(slots: int, synthetic_masked: Callab
     def fill(before: str, behind: str) -> str | None:
         canvas = lay_out([slots], family.info.mask_id)
         context, rules = finished(family.encode(before, behind)), constraints_for(family, hole, canvas, "")
-        job = denoise(family, Task(context, canvas, [Row(slots)], rules), settings, Costs())
+        job = denoise(family, DenoisingTask(context, canvas, [Row(slots)], rules), settings, Costs())
         steps = list(states(job))
         assert len(steps[-1].predicted) == steps[-1].canvas.slots == steps[-1].canvas.lengths.sum()
         return family.vocabulary.decode(steps[-1].canvas.ids.tolist())

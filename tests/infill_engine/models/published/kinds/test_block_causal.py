@@ -33,7 +33,7 @@ from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.published.kinds.prompted import PromptedModel
 from infill_engine.sampling.canvas.constraints import constraints_for
-from infill_engine.sampling.canvas.denoise import Row, Task, denoise
+from infill_engine.sampling.canvas.denoise import DenoisingTask, Row, denoise
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind
 
@@ -117,7 +117,7 @@ def test_typing_reads_whole_blocks_that_are_new(family: Any, network: nn.Module)
 def filled(family: PromptedModel, before: str, behind: str) -> str | None:
     canvas, hole = lay_out([5], MASK), Hole(HoleKind.EXPRESSION)
     context, rules = finished(family.encode(before, behind)), constraints_for(family, hole, canvas, "")
-    finished(denoise(family, Task(context, canvas, [Row(5)], rules), SamplerSettings(), Costs()))
+    finished(denoise(family, DenoisingTask(context, canvas, [Row(5)], rules), SamplerSettings(), Costs()))
     ids = canvas.ids.tolist()
     return family.vocabulary.decode(ids[: ids.index(END)] if END in ids else ids)
 
