@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Callable
 from traceback import format_tb
-from typing import NoReturn
+from typing import BinaryIO, NoReturn
 
 Report = Callable[[str, float], None]  # is told the current task, and the share of it that is done
 
@@ -26,6 +26,17 @@ def exit_now(status: int) -> NoReturn:
     with contextlib.suppress(OSError):
         sys.stderr.flush()
     os._exit(status)
+
+
+def reserve_stdio() -> tuple[BinaryIO, BinaryIO]:
+    """Return stdin and stdout as our own binary streams.
+
+    File descriptor 1 becomes stderr, so that what prints, in C code too, breaks no message.
+    """
+    stdout = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return sys.stdin.buffer, stdout
 
 
 def write_no_core_files() -> None:

@@ -2,17 +2,16 @@
 
 import asyncio
 import logging
-import os
 import sys
 from collections.abc import Callable
 from threading import Event
 from typing import BinaryIO
 
 from lsprotocol import types
-from pygls.io_ import StdoutWriter, run_async
+from pygls.io_ import run_async
 from pygls.lsp.server import LanguageServer
 
-from infill_engine.process import write_no_core_files
+from infill_engine.process import reserve_stdio, write_no_core_files
 from infill_engine.serving.runtime_files import package_version
 from lsp_server.engine_client.link import Command, engine_command
 from lsp_server.handlers import (
@@ -30,7 +29,7 @@ from lsp_server.handlers.cursor import cursor
 from lsp_server.handlers.inline_completion import inline_completion
 from lsp_server.handlers.status import get_status
 from lsp_server.protocol import messages
-from lsp_server.protocol.reading import MessageReader
+from lsp_server.protocol.stdio import MessageReader, MessageWriter
 from lsp_server.protocol.wire import WireProtocol, silence_libraries
 from lsp_server.session import Session
 
@@ -112,20 +111,6 @@ _COMMANDS: dict[str, Callable[..., object]] = {
 }
 
 
-class _Output(StdoutWriter):
-    """Writes to stdout. Ignores a closed pipe, because no client is left."""
-
-    def __init__(self, stdout: BinaryIO, on_closed: Callable[[], None]) -> None:
-        super().__init__(stdout)
-        self._on_closed = on_closed
-
-    def write(self, data: bytes) -> None:
-        try:
-            super().write(data)
-        except OSError:
-            self._on_closed()
-
-
 def serve_stdio(command: Command = engine_command) -> int:
     """Serve one client on stdin and stdout until it leaves. Return the exit status that LSP requires.
 
@@ -137,9 +122,9 @@ def serve_stdio(command: Command = engine_command) -> int:
     write_no_core_files()
     if sys.stdin.isatty():
         sys.stderr.write("infill-ls: waiting for an editor on stdin and stdout; see infill-ls --help\n")
-    stdin, stdout = _reserve_stdio()
+    stdin, stdout = reserve_stdio()
     server, session = create_server(command)
-    server.protocol.set_writer(_Output(stdout, session.client.left.set))
+    server.protocol.set_writer(MessageWriter(stdout, session.client.left.set))
     return asyncio.Runner().run(_serve(server, session, stdin))  # closing the runner would wait for its threads
 
 
@@ -163,11 +148,3 @@ async def _listen(server: InfillServer, stdin: BinaryIO) -> int:
     except ValueError:  # of a length; those of messages are handled where they arise
         log.error("a message has an impossible length, so the next one cannot be found; restart the server")
     return EXIT_WITHOUT_SHUTDOWN
-
-
-def _reserve_stdio() -> tuple[BinaryIO, BinaryIO]:
-    """Reserve stdin and stdout for the protocol. Descriptor 1 becomes stderr, so that stray prints break no message."""
-    stdout = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    sys.stdout = sys.stderr
-    return sys.stdin.buffer, stdout

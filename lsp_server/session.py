@@ -12,7 +12,6 @@ from lsp_server.client_state import ClientState
 from lsp_server.engine_client import model_choice
 from lsp_server.engine_client.client import EngineClient
 from lsp_server.engine_client.link import Command, engine_command
-from lsp_server.protocol.uris import path_in_project
 from lsp_server.protocol.wire import WireProtocol
 from lsp_server.settings.schema import EngineChoice
 from lsp_server.status import StatusReporter
@@ -48,14 +47,11 @@ class Session:
     completions: Completions = field(init=False)
     late_answers: LateAnswers = field(init=False)
     downloading: "tuple[int | str, asyncio.Task[tuple[str, str]]] | None" = None  # the progress's token, and the work
+    _is_ready: bool = False
 
     def __post_init__(self, command: Command) -> None:
         self.reporter = StatusReporter(self.protocol)
-        self.next_edits = NextEditSearch(
-            self.edit_log,
-            lambda uri: path_in_project(uri, self.workspace.roots),
-            lambda one: self.requests.project_text(one),
-        )
+        self.next_edits = NextEditSearch(self.edit_log, self.workspace.path_of, self.workspace.project_text)
         counters = UsageCounters(self.reporter.warn_once)
         self.engine = EngineClient(self._on_status, self._on_error, command, shared=True)
         self.suggestions = SuggestionTracker(counters.count)
@@ -117,5 +113,6 @@ class Session:
 
     def _on_status(self, status: Status) -> None:
         self.show_engine()
-        if status.state is State.READY:
+        was_ready, self._is_ready = self._is_ready, status.state is State.READY
+        if self._is_ready and not was_ready:
             self.prefetch.engine_ready()

@@ -5,15 +5,14 @@ stdout; anything else that prints goes to stderr. The process ends when its stdi
 """
 
 import argparse
-import os
-import sys
+import contextlib
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
 from infill_engine.engine.remote.address import KEY_VARIABLE, is_remote
-from infill_engine.process import exit_now
+from infill_engine.process import exit_now, reserve_stdio
 from infill_engine.serving.dispatch import Dispatch
 from infill_engine.serving.frames import decode, encode, read_frame
 from infill_engine.serving.protocol import Message
@@ -74,29 +73,14 @@ def serve(load: Load) -> NoReturn:
     exit_now(0)
 
 
-def reserve_stdio() -> tuple[BinaryIO, BinaryIO]:
-    """Return stdin and stdout as our own binary streams.
-
-    File descriptor 1 becomes stderr, because C code prints there, too.
-    """
-    frames_out = os.fdopen(os.dup(1), "wb", buffering=0)
-    os.dup2(2, 1)
-    sys.stdout = sys.stderr
-    return sys.stdin.buffer, frames_out
-
-
 def _sender(stream: BinaryIO) -> Callable[[Message, Task | None], None]:
     """Return what sends messages to the only client."""
     lock = threading.Lock()
 
     def send(message: Message, _task: Task | None) -> None:
-        frame = memoryview(encode(message))
-        with lock:
-            try:
-                while frame:
-                    frame = frame[stream.write(frame) :]
-            except OSError:  # the server is gone; stdin will close next
-                return
+        with lock, contextlib.suppress(OSError):  # the server is gone; stdin will close next
+            stream.write(encode(message))
+            stream.flush()
 
     return send
 

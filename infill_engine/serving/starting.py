@@ -65,8 +65,9 @@ def set_threads() -> None:
 
 
 def ready_status(engine: "Engine") -> Status:
-    """Return the status of a loaded engine, for the clients."""
-    about = (engine.name, engine.device, engine.window, dict(engine.levels), engine.least_ms)
+    """Return the status of a loaded engine, for the clients. They are not told of small changes of its speed."""
+    least_ms = round(engine.least_ms, -1)
+    about = (engine.name, engine.device, engine.window, dict(engine.levels), least_ms)
     return Status(State.READY, engine.profile, 1.0, *about)
 
 

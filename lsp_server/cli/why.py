@@ -13,7 +13,7 @@ from lsp_server.cli.place import NamedPlace
 from lsp_server.cli.terminal import console_of
 from lsp_server.protocol.reasons import REASONS
 from lsp_server.settings.schema import ServerSettings
-from lsp_server.suggestions.answers import worth_showing
+from lsp_server.suggestions.unasked import worth_showing
 
 SHOWN, BESIDE, HIDDEN_WITH_BEST = "shown", "beside", "hidden_with_best"
 MEANINGS = {

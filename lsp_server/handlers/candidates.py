@@ -14,13 +14,14 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
 from infill_engine.serving.protocol import CanvasPreview, PreviewRow
+from infill_engine.types import Answer
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.protocol.messages import CandidatesParams, accepted_command
 from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.protocol.reasons import told
 from lsp_server.session import Session
 from lsp_server.settings.schema import MOST_CANDIDATES
-from lsp_server.suggestions.completions import CompletionQuery, Insertion, Reply
+from lsp_server.suggestions.completions import CompletionQuery, Insertion
 
 
 async def candidates(session: Session, params: CandidatesParams, arrived: float) -> dict[str, object]:
@@ -35,8 +36,7 @@ async def candidates(session: Session, params: CandidatesParams, arrived: float)
     insertion = None if snapshot is None else _insertion(snapshot, params, session.client.can.encoding)
     on_preview = None if token is None else _shower(session, token)
     asked = CompletionQuery(insertion, arrived, invoked=True, explicit=True, least=wanted, on_preview=on_preview)
-    reply = await session.completions.answer(asked)
-    return _result(session, insertion, reply, wanted)
+    return _result(session, insertion, await session.completions.answer(asked), wanted)
 
 
 def _insertion(snapshot: Snapshot, params: CandidatesParams, encoding: str) -> Insertion:
@@ -48,8 +48,8 @@ def _insertion(snapshot: Snapshot, params: CandidatesParams, encoding: str) -> I
     return Insertion(snapshot, start, end)
 
 
-def _result(session: Session, insertion: Insertion | None, reply: Reply, wanted: int) -> dict[str, object]:
-    answer, snapshot = reply.answer, None if insertion is None else insertion.snapshot
+def _result(session: Session, insertion: Insertion | None, answer: Answer, wanted: int) -> dict[str, object]:
+    snapshot = None if insertion is None else insertion.snapshot
     items: list[dict[str, object]] = []
     if snapshot is not None and insertion is not None:
         span = to_span(snapshot.lines, insertion.start, insertion.end, session.client.can.encoding)
@@ -69,7 +69,7 @@ def _result(session: Session, insertion: Insertion | None, reply: Reply, wanted:
     return {
         "candidates": items,
         **told(answer.reason),
-        "elapsedMs": round(reply.elapsed_ms, 1),
+        "elapsedMs": round(answer.elapsed_ms, 1),
         "budgetMs": session.workspace.settings.budget_for(explicit=True),
         "model": status["model"],
         "device": status["device"],

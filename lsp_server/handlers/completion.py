@@ -51,10 +51,10 @@ async def completion(session: Session, params: types.CompletionParams, arrived: 
     if snapshot is not None:
         place = to_place(snapshot.lines, params.position, session.client.can.encoding)
         insertion = Insertion(snapshot, place, place)
-    reply = await session.completions.answer(CompletionQuery(insertion, arrived, invoked, explicit=False))
-    if reply.answer.reason in OVERTAKEN:  # the client keeps what it shows
+    answer = await session.completions.answer(CompletionQuery(insertion, arrived, invoked, explicit=False))
+    if answer.reason in OVERTAKEN:  # the client keeps what it shows
         return None
-    return _list([] if insertion is None else _items(insertion, reply.answer.candidates, session.client.can.encoding))
+    return _list([] if insertion is None else _items(insertion, answer.candidates, session.client.can.encoding))
 
 
 def _is_foreign_trigger(snapshot: Snapshot, context: types.CompletionContext | None) -> bool:

@@ -27,12 +27,12 @@ async def inline_completion(
         return types.InlineCompletionList(items=[])
     late = session.late_answers.at(insertion, invoked=invoked)
     explicit, on_late = late.explicit, late.on_late
-    reply = await session.completions.answer(
+    answer = await session.completions.answer(
         CompletionQuery(insertion, arrived, explicit, explicit=explicit, late=late.again, on_late=on_late)
     )
-    if reply.answer.reason in OVERTAKEN:  # the client keeps what it shows
+    if answer.reason in OVERTAKEN:  # the client keeps what it shows
         return None
-    late.replied(reply)
+    late.replied(answer)
     span = to_span(snapshot.lines, insertion.start, insertion.end, session.client.can.encoding)
     return types.InlineCompletionList(
         items=[
@@ -41,7 +41,7 @@ async def inline_completion(
                 range=span,
                 command=accepted_command(snapshot.uri, snapshot.client_version, index),
             )
-            for index, candidate in enumerate(reply.answer.candidates)
+            for index, candidate in enumerate(answer.candidates)
         ]
     )
 

@@ -27,7 +27,7 @@ from lsp_server.protocol.messages import (
 from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.protocol.reasons import told
 from lsp_server.session import Session
-from lsp_server.suggestions.answers import answer_by
+from lsp_server.suggestions.completions import answer_by
 from lsp_server.suggestions.next_edits.bursts import offset, place_at
 from lsp_server.suggestions.next_edits.by_model import ByModel
 from lsp_server.suggestions.next_edits.search import Found
@@ -163,7 +163,7 @@ def _by_model(session: Session, snapshot: Snapshot, errors: Sequence[ReportedErr
         tell,
         None if late else complete,
         tuple(Diagnostic(error.line, error.message) for error in errors[:MOST_ERRORS]),
-        session.requests.project_text(snapshot).name,
+        workspace.project_text(snapshot).name,
         workspace.settings.show_from,
     )
 

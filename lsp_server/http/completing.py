@@ -27,9 +27,10 @@ from lsp_server.project.excludes import is_excluded
 from lsp_server.protocol.positions import Place
 from lsp_server.protocol.uris import path_of
 from lsp_server.settings.schema import MOST_BUDGET_MS, MOST_CANDIDATES, ServerSettings
-from lsp_server.suggestions.answers import answer_by, worth_showing
+from lsp_server.suggestions.completions import answer_by
 from lsp_server.suggestions.next_edits.by_model import ByModel
 from lsp_server.suggestions.request_content import build_request
+from lsp_server.suggestions.unasked import worth_showing
 from lsp_server.suggestions.workspace import refusal
 
 MODEL_MS = 2000.0  # for a next edit of the model

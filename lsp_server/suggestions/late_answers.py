@@ -13,10 +13,9 @@ from lsp_server.engine_client.pending import OnLate
 from lsp_server.protocol.messages import LATE_ANSWER
 from lsp_server.protocol.positions import to_position
 from lsp_server.protocol.wire import WireProtocol
-from lsp_server.suggestions.answers import worth_showing
-from lsp_server.suggestions.completions import Insertion, Reply
+from lsp_server.suggestions.completions import Insertion
 from lsp_server.suggestions.request_builder import RequestBuilder
-from lsp_server.suggestions.unasked import unasked
+from lsp_server.suggestions.unasked import unasked, worth_showing
 
 
 class Stage(Enum):
@@ -81,11 +80,11 @@ class LateAnswer:
         """Return whether the client asks at the same place of the same text."""
         return (insertion.snapshot, insertion.start) == (self.insertion.snapshot, self.insertion.start)
 
-    def replied(self, reply: Reply) -> None:
-        """The client keeps what it gets in this reply."""
+    def replied(self, answer: Answer) -> None:
+        """The client keeps what it gets in this answer."""
         if self.stage is Stage.WAITING:
             self.stage = Stage.REPLIED
-            self.shown = reply.answer.candidates[0].text if reply.answer.candidates else ""
+            self.shown = answer.candidates[0].text if answer.candidates else ""
 
     def found(self, answer: Answer) -> bool:
         """Tell the client, and return True, if a late answer is worth showing in the place of what is shown."""

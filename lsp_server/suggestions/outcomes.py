@@ -19,8 +19,7 @@ from infill_engine.text.lines import with_plain_ends
 from infill_engine.text.sequences import common_prefix
 from lsp_server.documents.snapshots import DocumentChange, Snapshot, one_key_types
 from lsp_server.protocol.positions import Place
-from lsp_server.suggestions.deletions import Deletions
-from lsp_server.suggestions.dismissals import Dismissals, ShownText, context_of, offered
+from lsp_server.suggestions.unwanted import Deletions, Dismissals, ShownText, context_of, offered
 
 LONGEST_LINES = 200  # lines inserted below a suggestion; a longer insertion is not one of ours
 

@@ -8,7 +8,6 @@ from infill_engine.types import AlternativesRequest, InfillRequest, ProjectText,
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.engine_client.client import EngineClient
 from lsp_server.protocol.positions import Place
-from lsp_server.protocol.uris import path_in_project
 from lsp_server.suggestions.outcomes import SuggestionTracker
 from lsp_server.suggestions.workspace import Workspace
 
@@ -51,7 +50,7 @@ class RequestBuilder:
             settings = replace(settings, show_threshold=0.0)
         around = self._around(snapshot)
         place = (place[0] + around.top, place[1])
-        others = self.neighbours(snapshot)
+        others = self.workspace.neighbours(snapshot)
         paths = self.workspace.project.paths(snapshot.uri) if settings.search_project else ()
         indent = self.workspace.indents.get(snapshot.uri) or self.workspace.project.indent(snapshot.uri)
         parts = (around.text, place, settings, others, around.project, around.window, around.path, paths, indent)
@@ -80,23 +79,9 @@ class RequestBuilder:
         place = (place[0] + around.top, place[1])
         return build_context(around.text, place, around.window, around.project, around.path)
 
-    def project_text(self, snapshot: Snapshot) -> ProjectText:
-        """Return the text of the files around a document, as far as the settings allow reading it."""
-        workspace = self.workspace
-        return workspace.project.around(snapshot.uri) if workspace.settings.search_project else ProjectText()
-
-    def neighbours(self, snapshot: Snapshot) -> list[Snapshot]:
-        """Return the open documents whose text may be used in a document, most recently changed first.
-
-        Cells of the same notebook are left out: they are part of its text.
-        """
-        documents, notebooks = self.workspace.documents, self.workspace.notebooks
-        others = (other for other in documents.snapshots() if not notebooks.together(other.uri, snapshot.uri))
-        return [other for other in others if self.workspace.refusal(other) is None]
-
     def _around(self, snapshot: Snapshot) -> _Around:
         workspace = self.workspace
         text, top = workspace.notebooks.around(snapshot, workspace.settings.allows_language)
-        project = self.project_text(snapshot)
-        path = path_in_project(snapshot.uri, workspace.roots)
+        project = workspace.project_text(snapshot)
+        path = workspace.path_of(snapshot.uri)
         return _Around(text, top, project, path, self.engine.status.window)

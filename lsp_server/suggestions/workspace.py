@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass, field
 
-from infill_engine.types import Reason
+from infill_engine.types import ProjectText, Reason
 from lsp_server.documents.notebooks import Notebooks
 from lsp_server.documents.snapshots import Documents, Snapshot
 from lsp_server.project.excludes import is_excluded
 from lsp_server.project.text import ProjectTexts
+from lsp_server.protocol.uris import path_in_project
 from lsp_server.settings.schema import ServerSettings
 
 LARGEST_SIZE = 20_000_000  # largest document that is completed, in characters (bytes for a file on disk)
@@ -45,6 +46,22 @@ class Workspace:
             reason = refusal(snapshot, self.settings, self.roots)
             self._refusals[snapshot.uri] = now, reason
         return reason
+
+    def path_of(self, uri: str) -> str:
+        """Return a document's path relative to its workspace folder; "" if it is in none."""
+        return path_in_project(uri, self.roots)
+
+    def project_text(self, snapshot: Snapshot) -> ProjectText:
+        """Return the text of the files around a document, as far as the settings allow reading it."""
+        return self.project.around(snapshot.uri) if self.settings.search_project else ProjectText()
+
+    def neighbours(self, snapshot: Snapshot) -> list[Snapshot]:
+        """Return the open documents whose text may be used in a document, most recently changed first.
+
+        Cells of the same notebook are left out: they are part of its text.
+        """
+        others = (one for one in self.documents.snapshots() if not self.notebooks.together(one.uri, snapshot.uri))
+        return [other for other in others if self.refusal(other) is None]
 
     def close(self, uri: str) -> bool:
         """Close a document once. Return whether it was forgotten: it may be open in another window."""

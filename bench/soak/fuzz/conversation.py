@@ -17,7 +17,7 @@ from typing import Any
 from pygls.io_ import run_async
 
 from infill_engine.models.checkpoint.user_data import STATE_DIR
-from lsp_server.protocol.reading import MessageReader
+from lsp_server.protocol.stdio import MessageReader
 from lsp_server.protocol.wire import silence_libraries
 from lsp_server.server import create_server
 

@@ -1,4 +1,4 @@
-"""The text around a hole, and how much of the text at a similar place fits into the hole."""
+"""The text around a hole, how much of the text at a similar place fits into it, and the vote of all such places."""
 
 import re
 from dataclasses import dataclass
@@ -12,6 +12,7 @@ LOOKED_BELOW = 300  # characters, for the next nonblank line
 LINE_CHARS = 200  # lines taken for each line that a hole may have
 
 TOKEN = re.compile(r"\w+|[^\w\s]")
+_SPACES = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,36 @@ class Around:
     above: tuple[str, ...]
     below: str
     indent_above: str
+
+
+class Votes:
+    """A vote on the hole's text: each similar place votes for the text that follows it.
+
+    Texts that differ only in whitespace count as one; the first of them represents all.
+    """
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        self._matched: dict[str, int] = {}
+        self._votes: dict[str, float] = {}
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def vote(self, text: str, matched: int, weight: float) -> None:
+        """Add a vote, from a place that matches `matched` characters. Votes for blank texts are ignored."""
+        key = _SPACES.sub(" ", text.strip())
+        if key:
+            self._texts.setdefault(key, text)
+            self._matched[key] = max(self._matched.get(key, 0), matched)
+            self._votes[key] = self._votes.get(key, 0.0) + weight
+
+    def best(self, limit: int) -> list[tuple[str, int, float]]:
+        """Return the texts with the most votes, best first, each with its matched characters and its share of all
+        votes."""
+        total = sum(self._votes.values())
+        best = sorted(self._votes, key=lambda key: -self._votes[key])[:limit]
+        return [(self._texts[key], self._matched[key], self._votes[key] / total) for key in best]
 
 
 def around_hole(prefix: str, suffix: str) -> Around:

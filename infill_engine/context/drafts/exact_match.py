@@ -7,8 +7,7 @@ with the length of the match. Continuations followed by the same text as the hol
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from infill_engine.context.drafts.continuation import TOKEN, Around, continuation
-from infill_engine.context.drafts.votes import Votes
+from infill_engine.context.drafts.continuation import TOKEN, Around, Votes, continuation
 from infill_engine.text import lines
 from infill_engine.types import Draft, Hole
 

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from infill_engine.context.drafts.continuation import Around, continuation, most_looked_at
-from infill_engine.context.drafts.votes import Votes
+from infill_engine.context.drafts.continuation import Around, Votes, continuation, most_looked_at
 from infill_engine.context.line_shapes import (
     Outline,
     is_name,

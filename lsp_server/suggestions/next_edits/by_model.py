@@ -9,8 +9,8 @@ from infill_engine.edits.types import Diagnostic, Edit, Kind, NextEditRequest, N
 from infill_engine.text.languages import related
 from infill_engine.types import Answer, Eagerness
 from lsp_server.documents.snapshots import Snapshot
-from lsp_server.suggestions.answers import worth_showing
 from lsp_server.suggestions.next_edits.bursts import Burst, place_at
+from lsp_server.suggestions.unasked import worth_showing
 
 
 class AnswersNextEdits(Protocol):

@@ -43,7 +43,7 @@ class HeldEngine:
 
     name, device, window, profile = "held", "cpu", WindowSettings(70, 30), "slowly"
     levels: Mapping[Eagerness, Level] = {}
-    least_ms = 5.0
+    least_ms = 23.0  # which clients are told in tens
 
     def __init__(self) -> None:
         self.calls: queue.Queue[tuple[str, str]] = queue.Queue()

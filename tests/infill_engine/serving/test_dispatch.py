@@ -126,7 +126,7 @@ def test_while_loading_infills_are_answered_and_the_load_goes_on() -> None:
     bench.prefetch("w")
     loaded.set()
     assert bench.sent.get(timeout=WAIT) == Status(
-        State.READY, "slowly", 1.0, "held", "cpu", WindowSettings(70, 30), least_ms=5.0
+        State.READY, "slowly", 1.0, "held", "cpu", WindowSettings(70, 30), least_ms=20.0
     )
     assert engine.calls.get(timeout=WAIT) == ("prefetch", "w")
     bench.dispatch.close()

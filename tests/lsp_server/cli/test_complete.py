@@ -68,7 +68,7 @@ def test_lines_for_people(folder: Path) -> None:
     assert len(lines) == 4
     for line, text in zip(lines, ("alpha(1)", "beta(2)", "gamma(3)"), strict=False):
         assert f"x = «{text}»" in line
-        assert "step" in line
+        assert "pass" in line
         assert "model" in line
     assert "ms of 5000 ms" in lines[3]
 

@@ -148,9 +148,9 @@ def test_cells_of_one_notebook_are_no_other_files() -> None:
     file = session.workspace.documents.open("file:///project/a.py", "python", "a = 1\n")
     two = session.workspace.documents.get("two")
     assert two is not None
-    assert [each.uri for each in session.requests.neighbours(two)] == [file.uri, "two", "one"]
+    assert [each.uri for each in session.workspace.neighbours(two)] == [file.uri, "two", "one"]
     session.workspace.notebooks.open(NOTEBOOK, [Cell("one", True), Cell("two", True)])
-    assert session.requests.neighbours(two) == [file]
+    assert session.workspace.neighbours(two) == [file]
 
 
 async def test_a_place_in_a_cell_is_one_in_the_notebook() -> None:

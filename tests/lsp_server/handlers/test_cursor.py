@@ -8,6 +8,7 @@ import psutil
 import pytest
 from capabilities import NEOVIM
 from editor import CURSOR, editor
+from msgspec import structs
 
 from infill_engine.budget.deadline import now
 from infill_engine.serving.protocol import Infill, Prefetch, State, Status
@@ -45,6 +46,12 @@ class Bench:
 
     def rest(self, line: int, character: int, uri: str = URI, **document: object) -> None:
         self.tell({"line": line, "character": character}, uri, **document)
+
+    def restart(self) -> None:
+        """Another worker takes the place of this one."""
+        self.session.engine.lost()
+        self.session.engine.heard(Status(State.LOADING))
+        self.session.engine.heard(READY)
 
     @property
     def warmed(self) -> list[str]:
@@ -172,12 +179,20 @@ async def test_a_new_worker_reads_it_anew(bench: Bench) -> None:
 async def test_an_engine_that_becomes_ready_reads_where_the_cursor_rests(bench: Bench) -> None:
     bench.open("d = 4\n", OTHER)  # the last that was opened
     bench.rest(1, 5)
-    bench.session.engine.lost()
-    bench.session.engine.heard(READY)
+    bench.restart()
     assert bench.warmed[1:] == [f"a = 'é😀'; b\nc = 3{CURSOR}\n"]
     bench.open("e = 5\n")  # another text: the cursor may be anywhere
-    bench.session.engine.heard(READY)
+    bench.restart()
     assert bench.warmed[2:] == [f"e = 5\n{CURSOR}"]
+
+
+async def test_an_engine_that_stays_ready_reads_nothing_anew(bench: Bench) -> None:
+    bench.restart()
+    read = len(bench.warmed)
+    (snapshot,) = bench.session.workspace.documents.snapshots()
+    bench.session.engine.speculate(URI, bench.session.requests.completion(snapshot, (1, 0)), 1e9)
+    bench.session.engine.heard(structs.replace(READY, least_ms=50.0))
+    assert (read, len(bench.warmed)) == (1, 1)
 
 
 async def test_a_text_that_ends_the_engine_does_so_once() -> None:

@@ -289,7 +289,7 @@ def test_what_is_excluded_is_not_shown_in_other_files_either() -> None:
     for uri, language in (("a.py", "python"), ("secrets.py", "python"), ("b.md", "markdown"), ("c.py", "python")):
         session.workspace.documents.open(f"file:///w/{uri}", language, "text")
     here = session.workspace.documents.open("file:///w/d.py", "python", "text")
-    assert [snapshot.uri[-4:] for snapshot in session.requests.neighbours(here)] == ["d.py", "c.py", "a.py"]
+    assert [snapshot.uri[-4:] for snapshot in session.workspace.neighbours(here)] == ["d.py", "c.py", "a.py"]
 
 
 def test_only_so_much_is_searched() -> None:

@@ -8,10 +8,10 @@ from lsprotocol import types
 
 from infill_engine.types import Answer, Candidate, Reason
 from lsp_server.client_state import ClientFeatures, ClientState
-from lsp_server.suggestions.completions import Insertion, Reply
-from lsp_server.suggestions.dismissals import offered
+from lsp_server.suggestions.completions import Insertion
 from lsp_server.suggestions.late_answers import LateAnswers, Stage
 from lsp_server.suggestions.outcomes import SuggestionTracker
+from lsp_server.suggestions.unwanted import offered
 from lsp_server.suggestions.workspace import Workspace
 
 SURE, UNSURE = 0.9, 0.1
@@ -39,7 +39,7 @@ class Case:
 
     def shows(self, text: str) -> None:
         found = answer(text) if text else Answer(reason=Reason.DEADLINE)
-        self.answer.replied(Reply(found, 1.0))
+        self.answer.replied(found)
 
 
 @pytest.mark.parametrize(

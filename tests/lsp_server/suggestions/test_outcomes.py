@@ -10,8 +10,8 @@ from lsprotocol import types
 
 from lsp_server.documents.snapshots import Documents, Snapshot, TextChange, change_to
 from lsp_server.protocol.messages import AnswerPart, read_argument
-from lsp_server.suggestions.dismissals import Dismissals
 from lsp_server.suggestions.outcomes import SuggestionTracker
+from lsp_server.suggestions.unwanted import Dismissals
 
 URI = "file:///project/a.py"
 TEXTS = ("alpha(1)", "beta", "if x:\n    y = 1\n")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lsp_server.documents.snapshots import Documents
-from lsp_server.suggestions.invented import invents
+from lsp_server.suggestions.unasked import invents
 
 CASES = [
     # the document, the text, and whether it names what is missing

@@ -1,5 +1,6 @@
-"""Read stdin in a separate thread, so that the arrival of a message is timed however busy the event loop is.
+"""Reads stdin and writes stdout.
 
+Stdin is read in a separate thread, so that the arrival of a message is timed however busy the event loop is.
 A request's deadline counts from its arrival. A request often follows an edit at once and waits while the edit is
 handled.
 """
@@ -10,6 +11,8 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from typing import BinaryIO, cast
+
+from pygls.io_ import StdoutWriter
 
 from infill_engine.budget.deadline import Clock, now
 
@@ -83,3 +86,18 @@ class MessageReader:
         self._fed += len(chunk)
         self._times.append((self._fed, moment))
         self._stream.feed_data(chunk)
+
+
+class MessageWriter(StdoutWriter):
+    """Writes messages to stdout. Ignores a closed pipe, because no client is left."""
+
+    def __init__(self, stdout: BinaryIO, on_closed: Callable[[], None]) -> None:
+        super().__init__(stdout)
+        self._on_closed = on_closed
+
+    def write(self, data: bytes) -> None:
+        """Write a message; call `on_closed` if nobody reads any more."""
+        try:
+            super().write(data)
+        except OSError:
+            self._on_closed()

@@ -8,8 +8,8 @@ from io import BytesIO
 import pytest
 
 from infill_engine.budget.deadline import now
-from lsp_server.protocol import reading
-from lsp_server.protocol.reading import MessageReader
+from lsp_server.protocol import stdio
+from lsp_server.protocol.stdio import MessageReader
 
 BODY = b"x" * 100_000
 
@@ -73,7 +73,7 @@ async def test_a_client_that_sends_more_than_is_handled_has_to_wait() -> None:
             return framed(b"again") * (size // len(framed(b"again")))
 
     reader = MessageReader(Endless(), lambda _moment: None)  # type: ignore[arg-type]
-    most = reading.LARGEST_HEADER * 2 + reading.CHUNK * (reading.CHUNKS + 2)
+    most = stdio.LARGEST_HEADER * 2 + stdio.CHUNK * (stdio.CHUNKS + 2)
     for _ in range(200):
         assert await message(reader) == b"again"
         await asyncio.to_thread(time.sleep, 0.001)
@@ -94,4 +94,4 @@ async def test_the_end_within_a_message(cut: bytes) -> None:
 async def test_a_message_that_cannot_be_held() -> None:
     reader = MessageReader(BytesIO(b""), lambda _moment: None)
     with pytest.raises(ValueError, match="bytes"):
-        await reader.readexactly(reading.LARGEST_MESSAGE + 1)
+        await reader.readexactly(stdio.LARGEST_MESSAGE + 1)
