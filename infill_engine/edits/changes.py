@@ -74,18 +74,16 @@ def followed_by(first: Sequence[Change], then: Sequence[Change]) -> tuple[Change
 
 def trimmed(text: str, changes: Iterable[Change]) -> tuple[Change, ...]:
     """Return the changes without the text that they keep, and without those that change nothing."""
-    cut = (_trim(text[change.start : change.end], change) for change in changes)
+    ends = ((one, common_ends(text[one.start : one.end], one.new)) for one in changes)
+    cut = (
+        Change(one.start + left, one.end - right, one.new[left : len(one.new) - right]) for one, (left, right) in ends
+    )
     return tuple(change for change in cut if change.new or change.end > change.start)
 
 
 def between(before: str, after: str) -> tuple[Change, ...]:
     """Return the one change that leads from a text to another; none if they are equal."""
     return trimmed(before, [Change(0, len(before), after)])
-
-
-def _trim(old: str, change: Change) -> Change:
-    left, right = common_ends(old, change.new)
-    return Change(change.start + left, change.end - right, change.new[left : len(change.new) - right])
 
 
 def changed_lines(before: str, after: str, changes: Sequence[Change]) -> Iterator[tuple[int, int, str]]:
@@ -117,16 +115,13 @@ def changed_lines(before: str, after: str, changes: Sequence[Change]) -> Iterato
 
 def changed_hunks(before: str, changes: Sequence[Change]) -> Iterator[tuple[int, int, str]]:
     """Yield the start and end of each group of adjacent lines that change, and its new text."""
-    joined: tuple[int, int, str] | None = None
+    hunks: list[tuple[int, int, str]] = []
     for start, end, new in changed_lines(before, make(before, changes), changes):
-        if joined is not None and start == joined[1] + 1:
-            joined = joined[0], end, f"{joined[2]}\n{new}"
-            continue
-        if joined is not None:
-            yield joined
-        joined = start, end, new
-    if joined is not None:
-        yield joined
+        if hunks and start == hunks[-1][1] + 1:
+            first, _, above = hunks.pop()
+            start, new = first, f"{above}\n{new}"
+        hunks.append((start, end, new))
+    yield from hunks
 
 
 def hunk_texts(before: str, changes: Sequence[Change]) -> tuple[tuple[str, str], ...]:
@@ -136,19 +131,16 @@ def hunk_texts(before: str, changes: Sequence[Change]) -> tuple[tuple[str, str],
 
 def words_changed(before: str, changes: Sequence[Change], language: str) -> Iterator[tuple[int, int, str]]:
     """Yield the changes, widened to whole words of the text before. Changes in one word are joined."""
-    waiting: tuple[int, int, list[Change]] | None = None
+    words: list[tuple[int, int, list[Change]]] = []
     for change in changes:
         start, end = word_at(before, change.start, change.end, language)
-        if waiting is not None and start <= waiting[1] and start == waiting[0]:
-            waiting = (waiting[0], max(end, waiting[1]), [*waiting[2], change])
-            continue
-        if waiting is not None:
-            first, last, joined = waiting
-            yield first, last, make(before, joined, first, last)
-        waiting = (start, end, [change])
-    if waiting is not None:
-        first, last, joined = waiting
-        yield first, last, make(before, joined, first, last)
+        if words and start == words[-1][0]:
+            _, last, joined = words.pop()
+            words.append((start, max(end, last), [*joined, change]))
+        else:
+            words.append((start, end, [change]))
+    for start, end, joined in words:
+        yield start, end, make(before, joined, start, end)
 
 
 def word_at(text: str, start: int, end: int, language: str) -> tuple[int, int]:

@@ -87,6 +87,10 @@ class ParsedText:
         """Return the start and end of a node, in characters."""
         return self.to_char(node.start_byte), self.to_char(node.end_byte)
 
+    def start_of(self, node: Node) -> int:
+        """Return the start of a node, in characters."""
+        return self.to_char(node.start_byte)
+
     def text_of(self, node: Node) -> str:
         """Return the text of a node."""
         start, end = self.span_of(node)
@@ -168,3 +172,18 @@ def with_decorators(node: Node) -> Node:
 def enclosing(node: Node, types: Collection[str]) -> Node | None:
     """Return the innermost node around a node that is of one of these types."""
     return next((above for above in ancestors(node) if above.type in types), None)
+
+
+def innermost(node: Node, types: Collection[str]) -> Node | None:
+    """Return a node that is of one of these types: this one, or the innermost around it."""
+    return node if node.type in types else enclosing(node, types)
+
+
+def holds(node: Node, other: Node) -> bool:
+    """Return whether a node contains another one."""
+    return node.start_byte <= other.start_byte and other.end_byte <= node.end_byte
+
+
+def first_child(node: Node | None) -> Node | None:
+    """Return the first named child of a node, if there is one."""
+    return node.named_children[0] if node is not None and node.named_child_count else None

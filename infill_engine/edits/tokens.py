@@ -51,6 +51,11 @@ def replacements_of(old: str, new: str) -> Replacements:
     return replacements(old, token_changes(old, new))
 
 
+def whole(word: str) -> re.Pattern[str]:
+    """Return a pattern for a word or a literal that is no part of a longer word."""
+    return re.compile(rf"(?<![\w$]){re.escape(word)}(?![\w$])")
+
+
 def is_name(token: str) -> bool:
     """Return whether a token is a name of more than one character."""
     return len(token) > 1 and bool(WORD.match(token)) and not token.isdigit()

@@ -108,6 +108,16 @@ class Edit:
     span: Span
     new: str
 
+    @classmethod
+    def insertion(cls, at: int, new: str) -> "Edit":
+        """Return the edit that inserts a text at a place."""
+        return cls(Span(at, at, ""), new)
+
+    @property
+    def change(self) -> Change:
+        """The same without the text that is replaced."""
+        return Change(self.span.start, self.span.end, self.new)
+
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
@@ -247,6 +257,11 @@ class ScoredChange:
     row: int
     removed: tuple[str, ...]
     inserted: tuple[str, ...]
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number of things in words, for a label."""
+    return f"{count} {noun}{'s' if count > 1 else ''}"
 
 
 def applied(text: str, edits: tuple[Edit, ...]) -> str | None:

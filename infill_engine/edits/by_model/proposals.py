@@ -6,7 +6,18 @@ from infill_engine.edits.changes import trimmed
 from infill_engine.edits.checks.replaced import Replaced
 from infill_engine.edits.checks.soundness import is_sound
 from infill_engine.edits.parsed_text import ParsedText
-from infill_engine.edits.types import Change, Edit, Kind, NextEditRequest, Proposal, Region, ScoredChange, Span, applied
+from infill_engine.edits.types import (
+    Change,
+    Edit,
+    Kind,
+    NextEditRequest,
+    Proposal,
+    Region,
+    ScoredChange,
+    Span,
+    applied,
+    counted,
+)
 from infill_engine.text.sequences import common_prefix
 from infill_engine.text.validity import faults_of
 
@@ -51,11 +62,10 @@ def proposals_of(
 
 def _keeps_names(source: ParsedText, after: str, edits: Sequence[Edit], replaced: Replaced) -> bool:
     """Return whether names mean as much after edits as before, and none goes on with a rename."""
-    changes = [Change(edit.span.start, edit.span.end, edit.new) for edit in edits]
     return (
         not replaced.renames(source, edits)
         and replaced.allows(source, edits)
-        and is_sound(source, source.changed(after, changes), edits)
+        and is_sound(source, source.changed(after, [edit.change for edit in edits]), edits)
     )
 
 
@@ -76,7 +86,6 @@ def proposal_of(text: str, region: Region, change: ScoredChange, confidence: flo
     elif not removed and not inserted:
         return None
     span = Span(start + made.start, start + made.end, "".join(removed)[made.start : made.end])
-    count = max(len(removed), len(inserted))
     verb = "insert" if not removed else "remove" if not inserted else "change"
-    label = f"{verb} {count} line{'s' if count > 1 else ''}"
+    label = f"{verb} {counted(max(len(removed), len(inserted)), 'line')}"
     return Proposal((Edit(span, made.new),), label, confidence, Kind.MODEL)

@@ -23,7 +23,7 @@ MOST_CHARS = 2000  # of an edit
 
 def swaps(text: str, edits: Iterable[Edit], language: str) -> Iterator[tuple[int, str, str]]:
     """Yield the names that edits replace by other names, with their places."""
-    changes = sorted(Change(edit.span.start, edit.span.end, edit.new) for edit in edits)
+    changes = sorted(edit.change for edit in edits)
     for start, end, new in words_changed(text, changes, language):
         old = text[start:end]
         single = _NAME.match(old) and _NAME.match(new)
@@ -74,18 +74,14 @@ class Replaced:
         )
 
     def _is_defined_by_user(self, source: ParsedText, name: str) -> bool:
-        names = Names.of(source, name)
-        lines = (
-            around(source.text, one.start, one.end)
-            for one in (() if names is None else names.all)
-            if defines(one, source.syntax)
-        )
+        defined = (one for one in Names.of(source, name).all if defines(one, source.syntax))
+        lines = (around(source.text, one.start, one.end) for one in defined)
         return any(source.text[start:end].strip() in self.lines for start, end in lines)
 
     def _is_same(self, source: ParsedText, start: int, old: str, new: str) -> bool:
         names, others = Names.of(source, old), Names.of(source, new)
-        one = None if names is None else names.at(start)
-        if names is None or others is None or one is None or _is_text(source, one):
+        one = names.at(start)
+        if one is None or _is_text(source, one):
             return True
         if one.role is Role.DEFINITION or _names_function(source, one):
             return False

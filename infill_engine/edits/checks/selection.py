@@ -11,7 +11,7 @@ from itertools import pairwise
 from infill_engine.edits.checks.soundness import is_sound
 from infill_engine.edits.parsed_edit import ParsedEdit
 from infill_engine.edits.tokens import WORD
-from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span, applied
+from infill_engine.edits.types import Edit, Kind, Proposal, Span, applied
 from infill_engine.text import syntax
 
 TO_FILL_IN = (Kind.SIGNATURE, Kind.FIELD)  # kinds with values that the user may have to write
@@ -43,7 +43,7 @@ def _sound(edit: ParsedEdit, found: Iterable[Proposal]) -> Iterator[Proposal]:
         text = applied(after.text, proposal.edits)
         if text is None or text == edit.before.text:
             continue
-        made = after.changed(text, [Change(one.span.start, one.span.end, one.new) for one in proposal.edits])
+        made = after.changed(text, [one.change for one in proposal.edits])
         known = None if proposal.kind in TO_FILL_IN else written
         if syntax.faults(made.tree) <= faults and is_sound(after, made, proposal.edits, known):
             yield proposal

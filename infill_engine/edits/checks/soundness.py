@@ -11,7 +11,7 @@ from functools import cached_property
 
 from infill_engine.edits.changes import Shift, words_changed
 from infill_engine.edits.checks.placement import misplaced
-from infill_engine.edits.parsed_text import ParsedText, ancestors
+from infill_engine.edits.parsed_text import ParsedText, innermost
 from infill_engine.edits.resolution.captures import Defined, defined_in
 from infill_engine.edits.resolution.definitions import MOST_COMPARED
 from infill_engine.edits.resolution.flow import Flow, Point
@@ -68,7 +68,7 @@ def is_sound(
     `written` are the words that the user has written lately: new names that need not mean anything yet. With None, new
     names are not looked at.
     """
-    changes = sorted(Change(edit.span.start, edit.span.end, edit.new) for edit in edits)
+    changes = sorted(edit.change for edit in edits)
     step = _Step(before, after, tuple(Change(*one) for one in words_changed(before.text, changes, before.language)))
     names = {one.name for pair in step.defined for side in pair for one in side}
     return (
@@ -96,8 +96,7 @@ def _empties_a_body(step: _Step) -> bool:
     for one in gone:
         text = source.text[one.start : one.end]
         start, end = one.start + len(text) - len(text.lstrip()), one.start + len(text.rstrip())
-        inside = source.node_at(start, end)
-        body = next((node for node in (inside, *ancestors(inside)) if node.type in source.nodes.bodies), None)
+        body = innermost(source.node_at(start, end), source.nodes.bodies)
         nodes = [] if body is None else [one for one in body.named_children if one.type not in source.nodes.comments]
         if nodes and all(
             any(first <= one.start_byte and one.end_byte <= last for first, last in spans) for one in nodes
@@ -110,8 +109,7 @@ def _defined(source: ParsedText, start: int, end: int) -> list[Defined]:
     word = source.text[start:end]
     if not WORD.fullmatch(word):
         return defined_in(source, start, end)
-    names = Names.of(source, word)
-    one = None if names is None else names.at(start)
+    one = Names.of(source, word).at(start)
     return [Defined(one.kind, start, word)] if one is not None and defines(one, source.syntax) else []
 
 
@@ -122,7 +120,7 @@ def _definitions(names: Names, owner: Owner | None) -> set[int]:
 def _keeps_its_meaning(step: _Step, name: str) -> bool:
     """Return whether what stays of a name still finds a definition that it found before, or one that was made."""
     old, new = Names.of(step.before, name), Names.of(step.after, name)
-    if old is None or new is None or old.opaque or new.opaque:
+    if old.opaque or new.opaque:
         return True
     definitions: dict[Owner | None, set[int]] = {}
     for one in old.all:
@@ -144,8 +142,8 @@ def _keeps_its_meaning(step: _Step, name: str) -> bool:
 def _is_still_read(step: _Step, gone: Defined) -> bool:
     """Return whether something that stays reads a definition that is removed without a replacement."""
     source, names = step.before, Names.of(step.before, gone.name)
-    one = None if names is None else names.at(gone.start)
-    if names is None or one is None:
+    one = names.at(gone.start)
+    if one is None:
         return False
     if names.opaque:
         return True
@@ -174,12 +172,10 @@ def _new_words(step: _Step, written: Collection[str]) -> Iterator[tuple[str, int
 def _means_something(step: _Step, word: str, start: int) -> bool:
     """Return whether a new word is no variable, or one that has a definition or is used elsewhere without one."""
     names = Names.of(step.after, word)
-    one = None if names is None else names.at(start)
-    if names is None or one is None or names.opaque or one.role is not Role.REFERENCE or one.kind == "quoted":
+    one = names.at(start)
+    if one is None or names.opaque or one.role is not Role.REFERENCE or one.kind == "quoted":
         return True
     if _definitions(names, one.owner):
         return True
     before = Names.of(step.before, word)
-    return before is not None and any(
-        each.role is Role.REFERENCE and not _definitions(before, each.owner) for each in before.all
-    )
+    return any(each.role is Role.REFERENCE and not _definitions(before, each.owner) for each in before.all)

@@ -6,58 +6,62 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from infill_engine.edits.constructs.calls import Call
-from infill_engine.edits.constructs.parameters import Argument, Parameter, Passing
+from infill_engine.edits.constructs.parameters import Argument, Parameter, Passing, arguments_of
 from infill_engine.edits.parsed_text import ParsedText
+from infill_engine.edits.types import Change
 
 _WRITES = re.compile(r"assignment|update_expression|named_expression")  # in the type of a node
-
-Replacement = tuple[int, int, str]  # start, end and new text, in characters of the text before
 
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
     """A call with its arguments and the span of their list, brackets included, in characters."""
 
+    source: ParsedText
     call: Call
     arguments: tuple[Argument, ...]
     start: int
     end: int
 
+    @classmethod
+    def of(cls, source: ParsedText, call: Call) -> "CallSite | None":
+        """Return the site of a call; None if its arguments are broken or not a list."""
+        arguments = arguments_of(source, call.arguments)
+        return None if arguments is None else cls(source, call, arguments, *source.span_of(call.arguments))
 
-def insert(source: ParsedText, site: CallSite, index: int, text: str) -> list[Replacement]:
+    @property
+    def by_position(self) -> list[Argument]:
+        """The arguments that have no name."""
+        return [argument for argument in self.arguments if not argument.name]
+
+
+def insert(site: CallSite, index: int, text: str) -> Change:
     """Return the change that inserts `text` as the argument at `index`, separated as the others are."""
-    start, arguments = site.start, site.arguments
+    source, arguments = site.source, site.arguments
     if not arguments:
-        return [(start + 1, start + 1, text)]
-    between = ", "
-    for one, other in pairwise(arguments):
-        if re.fullmatch(r",\s*", source.text[one.end : other.start]):
-            between = source.text[one.end : other.start]
-            break
-    else:
-        lead = source.text[start + 1 : arguments[0].start]
+        return Change(site.start + 1, site.start + 1, text)
+    gaps = (source.text[one.end : other.start] for one, other in pairwise(arguments))
+    between = next((gap for gap in gaps if re.fullmatch(r",\s*", gap)), "")
+    if not between:
+        lead = source.text[site.start + 1 : arguments[0].start]
         between = "," + lead if "\n" in lead and not lead.strip() else ", "
     if index < len(arguments):
-        at = arguments[index].start
-        return [(at, at, text + between)]
-    at = arguments[-1].end
-    return [(at, at, between + text)]
+        return Change(arguments[index].start, arguments[index].start, text + between)
+    return Change(arguments[-1].end, arguments[-1].end, between + text)
 
 
-def cut(site: CallSite, kept: Sequence[Argument]) -> list[Replacement]:
+def cut(site: CallSite, kept: Sequence[Argument]) -> list[Change]:
     """Return the changes that remove all arguments but `kept`, with their commas."""
     arguments = site.arguments
     if not kept and arguments:
-        return [(site.start + 1, site.end - 1, "")]
+        return [Change(site.start + 1, site.end - 1, "")]
     cuts = []
     for index, argument in enumerate(arguments):
-        if argument in kept:
-            continue
-        later = [other for other in arguments[index + 1 :] if other in kept]
-        if later:  # up to the next argument
-            cuts.append((argument.start, arguments[index + 1].start, ""))
-        else:  # from the end of the one before
-            cuts.append((arguments[index - 1].end, argument.end, ""))
+        if argument not in kept:
+            later = any(other in kept for other in arguments[index + 1 :])
+            # up to the next argument, or else from the end of the one before
+            span = (argument.start, arguments[index + 1].start) if later else (arguments[index - 1].end, argument.end)
+            cuts.append(Change(*span, ""))
     return cuts
 
 
@@ -84,12 +88,12 @@ def passed_to(parameters: Sequence[Parameter], site: CallSite) -> list[str] | No
     return passed
 
 
-def writes(source: ParsedText, argument: Argument) -> bool:
+def writes(site: CallSite, argument: Argument) -> bool:
     """Return whether an argument sets a variable, which a call without it would not do."""
     waiting = [argument.node]
     while waiting:
         node = waiting.pop()
         if _WRITES.search(node.type):
             return True
-        waiting += [child for child in node.named_children if child.type not in source.syntax.functions]
+        waiting += [child for child in node.named_children if child.type not in site.source.syntax.functions]
     return False

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from tree_sitter import Node
 
 from infill_engine.edits.constructs.parameters import decorators_of, parameter_list_of
-from infill_engine.edits.parsed_text import ParsedText, enclosing
+from infill_engine.edits.parsed_text import ParsedText, enclosing, first_child
 from infill_engine.edits.resolution.captures import class_name
 from infill_engine.edits.resolution.definitions import meant_by
 from infill_engine.edits.resolution.names import Names
@@ -49,8 +49,8 @@ def calls_of(source: ParsedText, function: Node) -> list[Call]:
     end = source.span_of(word_node)[1]
     word = text.lstrip("".join(source.syntax.sigils))
     names = Names.of(source, word)
-    defined = None if names is None else names.at(end - len(word))
-    if names is None or names.opaque or defined is None or defined.owner is None:
+    defined = names.at(end - len(word))
+    if names.opaque or defined is None or defined.owner is None:
         return []
     group = names.owned(defined.owner)
     if not _is_one(source, group, defined):
@@ -132,18 +132,15 @@ def name_of(function: Node) -> Node | None:
 
 def _constructions(source: ParsedText, holder: Node) -> list[Call]:
     """Yield the constructions of a class: `Class(…)`, `new Class(…)`, and `cls(…)` inside the class."""
-    found = []
     implicit = int(source.syntax.explicit_self)
     name = class_name(source, holder)
     names = Names.of(source, name)
-    if names is not None:
-        node = next((n for n in (holder, holder.parent) if n is not None and n.child_by_field_name("name")), holder)
-        own = node.child_by_field_name("name")
-        defined = None if own is None else names.at(source.span_of(own)[0])
-        uses = [] if defined is None else names.owned(defined.owner, Role.REFERENCE)
-        found += [Call(arguments, implicit) for one in uses if (arguments := _called(source, one)) is not None]
-    inside = Names.of(source, "cls") if source.syntax.explicit_self else None
-    for one in inside.all if inside is not None else ():
+    node = next((n for n in (holder, holder.parent) if n is not None and n.child_by_field_name("name")), holder)
+    own = node.child_by_field_name("name")
+    defined = None if own is None else names.at(source.span_of(own)[0])
+    uses = [] if defined is None else names.owned(defined.owner, Role.REFERENCE)
+    found = [Call(arguments, implicit) for one in uses if (arguments := _called(source, one)) is not None]
+    for one in Names.of(source, "cls").all if source.syntax.explicit_self else ():
         arguments = _called(source, one) if one.role is Role.REFERENCE else None
         if arguments is not None and enclosing(one.node, source.syntax.classes) == holder:
             found.append(Call(arguments, implicit))
@@ -153,19 +150,15 @@ def _constructions(source: ParsedText, holder: Node) -> list[Call]:
 def _called(source: ParsedText, one: Occurrence) -> Node | None:
     """Return the arguments of the call whose callee an occurrence is; None if there is none."""
     callee, syntax = one.node, source.syntax
-    if one.role is Role.MEMBER:
-        if callee.parent is None:
-            return None
-        if callee.parent.type in syntax.members:
-            callee = callee.parent
+    if one.role is Role.MEMBER and callee.parent is not None and callee.parent.type in syntax.members:
+        callee = callee.parent
     call = callee.parent
     if call is None or call.type not in syntax.calls:
         return None
     if not _is_called(call, callee, syntax.calls[call.type]) and not _is_made(source, call, callee):
         return None
-    arguments = call.child_by_field_name("arguments")
-    if arguments is None:
-        arguments = next((child for child in call.named_children if child.type in syntax.argument_lists), None)
+    listed = (child for child in call.named_children if child.type in syntax.argument_lists)
+    arguments = call.child_by_field_name("arguments") or next(listed, None)
     return arguments if arguments is not None and arguments.type in syntax.argument_lists else None
 
 
@@ -178,9 +171,9 @@ def _is_made(source: ParsedText, call: Node, callee: Node) -> bool:
 
 def _is_called(call: Node, callee: Node, name: str) -> bool:
     """Return whether a node is in the call's field for the callee; "" stands for the call's first node."""
-    called = call.child_by_field_name(name) if name else next(iter(call.named_children), None)
+    called = call.child_by_field_name(name) if name else first_child(call)
     while called is not None and called != callee and called.type == "generic_type":
-        called = next(iter(called.named_children), None)
+        called = first_child(called)
     return called == callee
 
 

@@ -7,7 +7,8 @@ from itertools import pairwise
 
 from tree_sitter import Node
 
-from infill_engine.edits.parsed_text import ParsedText, ancestors
+from infill_engine.edits.parsed_text import ParsedText, ancestors, first_child, holds
+from infill_engine.edits.tokens import whole
 
 BODIES = ("consequence", "body")  # fields
 LONGEST = 200  # characters of a condition
@@ -27,10 +28,11 @@ class Branch:
 def chains_with(source: ParsedText, word: str) -> Iterator[list[Branch]]:
     """Yield each chain with a condition in which a word or a literal occurs, from its first branch on."""
     seen = set()
-    for found in re.finditer(rf"(?<![\w$]){re.escape(word)}(?![\w$])", source.text):
+    for found in whole(word).finditer(source.text):
         node = source.node_at(*found.span())
         around = [one for one in ancestors(node) if one.type in source.syntax.chained]
-        if not around or not _is_in(around[0].child_by_field_name("condition"), node):
+        condition = around[0].child_by_field_name("condition") if around else None
+        if condition is None or not holds(condition, node):
             continue
         top = around[0]
         for above in around[1:]:
@@ -44,7 +46,7 @@ def chains_with(source: ParsedText, word: str) -> Iterator[list[Branch]]:
 def compares(source: ParsedText, branch: Branch, name: str) -> str:
     """Return how a condition compares its subject with a name: its text with a mark in place of it; "" if not."""
     text = source.text[slice(*branch.condition)]
-    marked, count = re.subn(rf"(?<![\w$]){re.escape(name)}(?![\w$])", "\0", text)
+    marked, count = whole(name).subn("\0", text)
     return marked if count == 1 and len(text) <= LONGEST and _EQUAL.search(text) and not _SEVERAL.search(text) else ""
 
 
@@ -66,7 +68,7 @@ def _nodes(source: ParsedText, top: Node) -> Iterator[Node]:
 def _others(source: ParsedText, node: Node) -> list[Node]:
     """Return the next branches of a branch, which may be in an `else`."""
     found = node.children_by_field_name("alternative")
-    inner = [one if one.type in source.syntax.chained else next(iter(one.named_children), None) for one in found]
+    inner = [one if one.type in source.syntax.chained else first_child(one) for one in found]
     return [one for one in inner if one is not None and one.type in source.syntax.chained]
 
 
@@ -77,7 +79,3 @@ def _branch(source: ParsedText, node: Node) -> Branch | None:
         return None
     start, end = source.span_of(body)
     return Branch(source.span_of(condition), (start, start + len(source.text[start:end].rstrip())))
-
-
-def _is_in(node: Node | None, other: Node) -> bool:
-    return node is not None and node.start_byte <= other.start_byte and other.end_byte <= node.end_byte

@@ -7,12 +7,12 @@ from tree_sitter import Node
 
 from infill_engine.edits.changes import Shift
 from infill_engine.edits.parsed_text import ParsedText
-from infill_engine.edits.types import Edit, Span
+from infill_engine.edits.types import Edit
 from infill_engine.text import lines
 
 _SETTING = re.compile(
     r"(?P<holder>self\.|this\.|\$this->)(?P<before>[_#]*)(?P<field>[^\W\d_]\w*)"
-    r"(?P<type>\s*:\s*[^=]+?)?\s*=\s*(?P<sigil>\$?)(?P<value>[^\W\d]\w*)\s*;?\s*\Z"
+    r"(?P<type>\s*:\s*[^=]+?)?\s*=\s*(?P<sigil>\$?)(?P<value>[^\W\d]\w*)\s*(?P<close>;?)\s*\Z"
 )
 
 
@@ -22,41 +22,37 @@ class Setting:
 
     start: int
     end: int
-    text: str
-    field: str
-    value: str
-    typed: bool
+    match: re.Match[str]
+
+    @property
+    def field(self) -> str:
+        """The field without the object and what precedes its name."""
+        return self.match["field"]
+
+    @property
+    def value(self) -> str:
+        """The name that is stored."""
+        return self.match["value"]
+
+    def like(self, name: str, annotation: str = "") -> str:
+        """Return the statement with another name in it."""
+        one = self.match
+        kind = f": {annotation}" if one["type"] is not None and annotation else ""
+        return f"{one['holder']}{one['before']}{name}{kind} = {one['sigil']}{name}{one['close']}"
 
 
 def settings_of(source: ParsedText, function: Node) -> list[Setting]:
     """Return the statements of a constructor that store a name unchanged."""
     body = function.child_by_field_name("body")
-    found = []
-    for node in body.named_children if body is not None else ():
-        if node.type != "expression_statement":
-            continue
-        start, end = source.span_of(node)
-        text = source.text[start:end]
-        match = _SETTING.match(text)
-        if match is not None:
-            typed = match["type"] is not None
-            found.append(Setting(start, end, text, match["field"], match["value"], typed))
-    return found
+    nodes = () if body is None else body.named_children
+    spans = (source.span_of(node) for node in nodes if node.type == "expression_statement")
+    found = ((start, end, _SETTING.match(source.text[start:end])) for start, end in spans)
+    return [Setting(start, end, match) for start, end, match in found if match is not None]
 
 
 def is_constructor(source: ParsedText, function: Node) -> bool:
     name, known = function.child_by_field_name("name"), source.syntax.constructors
     return function.type in known or (name is not None and source.text_of(name) in known)
-
-
-def line_for(model: Setting, name: str, annotation: str) -> str:
-    """Return the sibling's line with the new name in it."""
-    match = _SETTING.match(model.text)
-    if match is None:
-        return ""
-    kind = f": {annotation}" if match["type"] is not None and annotation else ""
-    end = ";" if model.text.rstrip().endswith(";") else ""
-    return f"{match['holder']}{match['before']}{name}{kind} = {match['sigil']}{name}{end}"
 
 
 def beside(source: ParsedText, model: Setting, line: str, shift: Shift, *, below: bool) -> Edit | None:
@@ -66,9 +62,6 @@ def beside(source: ParsedText, model: Setting, line: str, shift: Shift, *, below
     indent = text[line_start : model.start]
     if indent.strip() or text[model.end : line_end].split("#")[0].split("//")[0].strip(" \t\r;"):
         return None
-    at = (line_end - text[:line_end].endswith("\r")) if below else line_start
-    place = shift.span(at, at)
-    if place is None or not line:
-        return None
-    end = "\r\n" if text[:line_end].endswith("\r") else "\n"
-    return Edit(Span(*place, ""), end + indent + line if below else indent + line + end)
+    windows = text[:line_end].endswith("\r")
+    at, end = line_end - windows if below else line_start, "\r\n" if windows else "\n"
+    return source.replacing(shift, at, at, end + indent + line if below else indent + line + end)

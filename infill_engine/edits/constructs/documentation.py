@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from infill_engine.edits.constructs.parameters import Parameter
-from infill_engine.edits.parsed_text import ParsedText
+from infill_engine.edits.parsed_text import ParsedText, first_child
 from infill_engine.text import lines
 from infill_engine.text.languages.registry import language
 
@@ -80,8 +80,8 @@ def _documentation(source: ParsedText, function: Node) -> tuple[int, int] | None
     """Return the place of a function's docstring, or of the comments right above it."""
     if language(source.language).layout.documents:
         body = function.child_by_field_name("body")
-        first = None if body is None else next(iter(body.named_children), None)
-        inner = first.named_children[0] if first is not None and first.named_child_count else first
+        first = first_child(body)
+        inner = first_child(first) or first
         return source.span_of(inner) if inner is not None and inner.type in source.nodes.strings else None
     node = function
     while node.parent is not None and node.parent.type not in source.nodes.bodies and node.parent.parent is not None:
@@ -95,7 +95,7 @@ def _documentation(source: ParsedText, function: Node) -> tuple[int, int] | None
         above = node.parent.prev_named_sibling  # the first comment in a body of Ruby is in front of it
         while above is not None and above.type in source.nodes.comments:
             top, above = above, above.prev_named_sibling
-    return None if top == node else (source.to_char(top.start_byte), source.to_char(node.start_byte))
+    return None if top == node else (source.start_of(top), source.start_of(node))
 
 
 def _rows(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -6,7 +6,7 @@ from enum import Enum, auto
 
 from tree_sitter import Node
 
-from infill_engine.edits.parsed_text import ParsedText
+from infill_engine.edits.parsed_text import ParsedText, first_child
 from infill_engine.text.languages.node_types import Syntax
 
 _DATA_CLASS = re.compile(r"@\s*(dataclasses\.)?dataclass\b")
@@ -54,9 +54,7 @@ def parameters_of(source: ParsedText, function: Node) -> tuple[Parameter, ...] |
             passing = Passing.NAME
         if not node.is_named or node.type in source.syntax.markers or node.type in source.syntax.receivers:
             continue
-        rest = node.type in source.syntax.rests or any(
-            child.type in source.syntax.rests for child in node.named_children[:1]
-        )
+        rest = any(one.type in source.syntax.rests for one in (node, *node.named_children[:1]))
         names = [name for each in _names_of(node) if (name := _name_of(source, each)) is not None]
         if rest and not names:
             names = [source.text_of(node)]
@@ -64,13 +62,10 @@ def parameters_of(source: ParsedText, function: Node) -> tuple[Parameter, ...] |
             return None
         if node.type in source.syntax.keyword_parameters:
             passing = Passing.NAME
-        optional = (
-            rest
-            or node.type in source.syntax.defaults
-            or any(node.child_by_field_name(default) is not None for default in ("value", "default_value"))
-        )
-        text = source.text_of(node)
-        found += [Parameter(name, Passing.REST if rest else passing, optional, text) for name in names]
+        default = node.child_by_field_name("value") or node.child_by_field_name("default_value")
+        optional = rest or node.type in source.syntax.defaults or default is not None
+        passed = Passing.REST if rest else passing
+        found += [Parameter(name, passed, optional, source.text_of(node)) for name in names]
         if rest:
             passing = Passing.NAME
     return tuple(found)
@@ -160,16 +155,13 @@ def label_of(argument: Node) -> Node | None:
 
 def _names_of(node: Node) -> list[Node]:
     """Return the nodes that name the declared parameters: several in `a, b int`."""
-    for inner in ("name", "pattern", "left", "declarator"):
-        found = node.children_by_field_name(inner)
-        if found:
-            return found
-    return [node]
+    found = (node.children_by_field_name(inner) for inner in ("name", "pattern", "left", "declarator"))
+    return next(filter(None, found), [node])
 
 
 def _name_of(source: ParsedText, node: Node) -> str | None:
     while node.type not in ("identifier", "variable_name"):
-        inner = node.child_by_field_name("declarator") or next(iter(node.named_children), None)
+        inner = node.child_by_field_name("declarator") or first_child(node)
         if inner is None or (node.type.endswith("_pattern") and len(node.named_children) != 1) or node.type == "this":
             return None
         node = inner

@@ -9,7 +9,7 @@ from infill_engine.edits.changes import inserted
 from infill_engine.edits.constructs.documentation import is_typed_above
 from infill_engine.edits.constructs.parameters import Parameter, fields_of, parameter_list_of, parameters_of
 from infill_engine.edits.parsed_edit import ParsedEdit
-from infill_engine.edits.parsed_text import enclosing
+from infill_engine.edits.parsed_text import enclosing, innermost
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,7 @@ def changed_signatures(edit: ParsedEdit) -> Iterator[Signature]:
     before, after, syntax = edit.before, edit.after, edit.syntax
     seen = set()
     for change in edit.changes:
-        node = before.node_at(change.start, change.end)
-        holder = node if node.type in syntax.parameter_lists else enclosing(node, syntax.parameter_lists)
+        holder = innermost(before.node_at(change.start, change.end), syntax.parameter_lists)
         function = None if holder is None else enclosing(holder, syntax.functions | syntax.heads)
         if function is None or parameter_list_of(syntax, function) != holder or function.id in seen:
             continue
@@ -85,10 +84,9 @@ def _same_function(edit: ParsedEdit, function: Node) -> Node | None:
     after, holder = edit.after, parameter_list_of(edit.syntax, function)
     if holder is None:
         return None
-    at = edit.shift.offset(edit.before.to_char(holder.start_byte))
-    node = after.node_at(at, at + 1)
-    found = node if node.type == holder.type else enclosing(node, (holder.type,))
-    if found is None or after.to_char(found.start_byte) != at:
+    at = edit.shift.offset(edit.before.start_of(holder))
+    found = innermost(after.node_at(at, at + 1), (holder.type,))
+    if found is None or after.start_of(found) != at:
         return None
     now = enclosing(found, edit.syntax.functions | edit.syntax.heads)
     return now if now is not None and now.type == function.type else None

@@ -18,8 +18,6 @@ class ValuesInSight:
 
     def at(self, call: Call) -> str | None:
         """Return a variable in scope at the call, or a member of its object; None if there is neither."""
-        if self._names is None:
-            return None
         syntax, around, in_function = self._source.syntax, list(ancestors(call.arguments)), False
         known: dict[int, list[Occurrence]] = {}
         for one in self._names.all:

@@ -13,8 +13,8 @@ from infill_engine.edits.constructs.calls import calls_of, name_of
 from infill_engine.edits.constructs.constructors import is_constructor
 from infill_engine.edits.constructs.parameters import decorators_of, parameter_list_of
 from infill_engine.edits.parsed_edit import ParsedEdit
-from infill_engine.edits.parsed_text import ParsedText, ancestors, enclosing
-from infill_engine.edits.types import Edit, Kind, Proposal, Span
+from infill_engine.edits.parsed_text import ParsedText, enclosing, first_child, innermost
+from infill_engine.edits.types import Edit, Kind, Proposal, Span, counted
 
 CONFIDENCE = 0.7
 MOST_CALLS = 24
@@ -46,9 +46,7 @@ def propose_awaits(edit: ParsedEdit) -> list[Proposal]:
 
 def _function_at(source: ParsedText, at: int) -> Node | None:
     """Return the function whose head has a place."""
-    node = source.node_at(at, at + 1)
-    around = (one for one in (node, *ancestors(node)) if one.type in source.syntax.functions)
-    function = next(around, None)
+    function = innermost(source.node_at(at, at + 1), source.syntax.functions)
     head = None if function is None else _head(source, function)
     return function if head is not None and head[0] <= at < head[1] else None
 
@@ -56,7 +54,7 @@ def _function_at(source: ParsedText, at: int) -> Node | None:
 def _head(source: ParsedText, function: Node) -> tuple[int, int] | None:
     """Return the text of a function up to its parameters."""
     holder = parameter_list_of(source.syntax, function)
-    return None if holder is None else (source.to_char(function.start_byte), source.to_char(holder.start_byte))
+    return None if holder is None else (source.start_of(function), source.start_of(holder))
 
 
 def _proposal(source: ParsedText, function: Node) -> list[Proposal]:
@@ -70,7 +68,7 @@ def _proposal(source: ParsedText, function: Node) -> list[Proposal]:
             call = arguments.parent
             if call is None or _is_taken(source, call):
                 continue
-            caller = next((one for one in ancestors(call) if one.type in source.syntax.functions), None)
+            caller = enclosing(call, source.syntax.functions)
             if caller is None or name_of(caller) is None:
                 remain += 1
                 continue
@@ -87,7 +85,7 @@ def _proposal(source: ParsedText, function: Node) -> list[Proposal]:
                 waiting.append(caller)
     if not awaited or awaited > MOST_CALLS or len(known) > MOST_FUNCTIONS:
         return []
-    label = f"await {awaited} call{'s' if awaited > 1 else ''}"
+    label = f"await {counted(awaited, 'call')}"
     label += f", {remain} more remain{'s' if remain == 1 else ''}" if remain else ""
     return [Proposal(tuple(sorted(edits)), label, CONFIDENCE, Kind.SIGNATURE)]
 
@@ -97,15 +95,12 @@ def _is_taken(source: ParsedText, call: Node) -> bool:
     above = call.parent
     if above is None or "await" in above.type:
         return True
-    holder = next((one for one in ancestors(call) if one.type in source.syntax.argument_lists), None)
+    holder = enclosing(call, source.syntax.argument_lists)
     outer = None if holder is None else holder.parent
-    if (
-        holder is None
-        or outer is None
-        or enclosing(call, source.syntax.functions) != enclosing(outer, source.syntax.functions)
-    ):
+    functions = source.syntax.functions
+    if holder is None or outer is None or enclosing(call, functions) != enclosing(outer, functions):
         return False
-    before = source.text[source.to_char(outer.start_byte) : source.to_char(holder.start_byte)].rstrip()
+    before = source.text[source.start_of(outer) : source.start_of(holder)].rstrip()
     return _TAKES_CALLS.search(before) is not None
 
 
@@ -116,8 +111,7 @@ def _awaited(source: ParsedText, call: Node) -> Sequence[Edit]:
     above = call.parent
     if left and above is not None and above.named_children[0] == call and source.text[end : end + 1] in (".", "[", "?"):
         left, right = f"({left}", f"{right})"
-    pair = (Edit(Span(start, start, ""), left), Edit(Span(end, end, ""), right))
-    return [one for one in pair if one.new]
+    return [Edit.insertion(at, new) for at, new in ((start, left), (end, right)) if new]
 
 
 def _made_async(source: ParsedText, function: Node) -> Sequence[Edit] | None:
@@ -128,17 +122,13 @@ def _made_async(source: ParsedText, function: Node) -> Sequence[Edit] | None:
     text = source.text[slice(*head)]
     if _ASYNC.search(text):
         return ()
-    body = function.child_by_field_name("body")
+    body, place = function.child_by_field_name("body"), source.syntax.async_at.search(text)
     decorated = any("property" in source.text_of(node) for node in decorators_of(function))
     if decorated or _FIXED.match(text) or is_constructor(source, function):
         return None
-    if body is None or re.search(r"\byield\b", source.text_of(body)):
+    if place is None or body is None or re.search(r"\byield\b", source.text_of(body)):
         return None
-    place = source.syntax.async_at.search(text)
-    if place is None:
-        return None
-    at = head[0] + place.start()
-    return [Edit(Span(at, at, ""), "async "), *_promised(source, function)]
+    return [Edit.insertion(head[0] + place.start(), "async "), *_promised(source, function)]
 
 
 def _promised(source: ParsedText, function: Node) -> Sequence[Edit]:
@@ -147,7 +137,7 @@ def _promised(source: ParsedText, function: Node) -> Sequence[Edit]:
     node = next((one for one in fields if one is not None), None)
     if node is None or not source.syntax.promised:
         return ()
-    inner = node.named_children[0] if node.type == "type_annotation" and node.named_children else node
+    inner = (first_child(node) if node.type == "type_annotation" else node) or node
     start, end = source.span_of(inner)
     old = source.text[start:end]
     if old.startswith(_PROMISES):

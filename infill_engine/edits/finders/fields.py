@@ -2,18 +2,19 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from tree_sitter import Node
 
 from infill_engine.edits.changes import Shift, inserted
-from infill_engine.edits.constructs.constructors import Setting, beside, is_constructor, line_for, settings_of
+from infill_engine.edits.constructs.constructors import Setting, beside, is_constructor, settings_of
 from infill_engine.edits.constructs.parameters import parameter_list_of, parameters_of
 from infill_engine.edits.constructs.signatures import changed_signatures
 from infill_engine.edits.parsed_edit import ParsedEdit
-from infill_engine.edits.parsed_text import ParsedText, enclosing
+from infill_engine.edits.parsed_text import ParsedText, enclosing, innermost
 from infill_engine.edits.resolution.names import Names
 from infill_engine.edits.resolution.occurrence import Role
-from infill_engine.edits.types import Edit, Kind, Proposal, Span
+from infill_engine.edits.types import Edit, Kind, Proposal
 
 KEPT = 0.85  # all other parameters are stored in fields
 SOME_KEPT = 0.7  # only some of them are
@@ -39,7 +40,7 @@ def _kept_parameters(edit: ParsedEdit) -> Iterator[Proposal]:
         names = [parameter.name for parameter in signature.after]
         above = [s for s in alike if names.index(s.value) < names.index(added.name)] if added.name in names else alike
         model = above[-1] if above else alike[0]
-        line = line_for(model, added.name, _annotation(added.text))
+        line = model.like(added.name, _annotation(added.text))
         place = beside(before, model, line, shift, below=bool(above))
         if place is not None:
             explicit = int(syntax.explicit_self)
@@ -51,12 +52,11 @@ def _passed_fields(edit: ParsedEdit) -> Iterator[Proposal]:
     after, syntax = edit.after, edit.syntax
     for change, start, end in inserted(edit.changes):
         node = after.node_at(end - len(change.new.lstrip()), start + len(change.new.rstrip()))
-        function = node if node.type in syntax.functions else enclosing(node, tuple(syntax.functions))
+        function = innermost(node, syntax.functions)
         parameters = None if function is None else parameters_of(after, function)
         if function is None or parameters is None or not is_constructor(after, function):
             continue
-        own = [parameter.name for parameter in parameters]
-        settings = settings_of(after, function)
+        own, settings = [parameter.name for parameter in parameters], settings_of(after, function)
         fresh = [s for s in settings if s.start < end and start < s.end and s.value == s.field and s.value not in own]
         siblings = [s for s in settings if s.value in own and s.value == s.field]
         if len(fresh) != 1 or not siblings or _is_known(edit.before, fresh[0].value):
@@ -75,11 +75,11 @@ def _is_used(before: ParsedText, after: ParsedText, function: Node, shift: Shift
     """Return whether the constructor's body already contains the name, in the text after the changes."""
     now = _function_after(before, after, function, shift)
     body = None if now is None else now.child_by_field_name("body")
-    names = Names.of(after, name)
-    if body is None or names is None:
+    if body is None:
         return True
     start, end = after.span_of(body)
-    return any(start <= one.start < end and one.role in (Role.REFERENCE, Role.MEMBER) for one in names.all)
+    found = Names.of(after, name).all
+    return any(start <= one.start < end and one.role in (Role.REFERENCE, Role.MEMBER) for one in found)
 
 
 def _function_after(before: ParsedText, after: ParsedText, function: Node, shift: Shift) -> Node | None:
@@ -97,21 +97,13 @@ def _new_parameter(
     after: ParsedText, function: Node, name: str, settings: Sequence[Setting], own: Sequence[str]
 ) -> Edit | None:
     """Insert `name` after the parameter of the field above: before optional parameters, or at the end."""
-    holder = parameter_list_of(after.syntax, function)
-    if holder is None:
-        return None
-    above = None
-    for setting in settings:
-        if setting.value == name:
-            break
-        if setting.value in own and setting.value == setting.field:
-            above = setting.value
-    nodes = [node for node in holder.named_children if node.type != "comment"]
-    index = own.index(above) if above is not None else int(after.syntax.explicit_self) - 1
+    holder, explicit = parameter_list_of(after.syntax, function), after.syntax.explicit_self
+    earlier = takewhile(lambda setting: setting.value != name, settings)
+    above = [one.value for one in earlier if one.value in own and one.value == one.field]
+    nodes = [] if holder is None else [node for node in holder.named_children if node.type != "comment"]
+    index = own.index(above[-1]) if above else int(explicit) - 1
     if len(nodes) != len(own) or not 0 <= index < len(nodes):
         return None
-    follows = nodes[index]
-    if after.syntax.explicit_self and follows.type in after.syntax.defaults:
+    if explicit and nodes[index].type in after.syntax.defaults:
         return None  # a parameter after one with a default needs a default
-    at = after.span_of(follows)[1]
-    return Edit(Span(at, at, ""), f", {name}")
+    return Edit.insertion(after.span_of(nodes[index])[1], f", {name}")

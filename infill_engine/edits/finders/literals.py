@@ -1,15 +1,15 @@
 """A literal that occurs several times in one role was changed once: propose the other places."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from infill_engine.edits.changes import Shift, word_at
+from infill_engine.edits.changes import word_at
 from infill_engine.edits.parsed_edit import ParsedEdit
-from infill_engine.edits.parsed_text import ParsedText, ancestors
+from infill_engine.edits.parsed_text import ParsedText, ancestors, enclosing
 from infill_engine.edits.resolution.literal_roles import role_of
-from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
+from infill_engine.edits.types import Change, Kind, Proposal
 from infill_engine.text.languages.node_types import Syntax
 
 MOST_OTHERS = 12  # equal literals; with more, the literal is a word of the domain, not one value
@@ -27,15 +27,14 @@ def propose_literals(edit: ParsedEdit) -> list[Proposal]:
     """Return up to two proposals for a changed literal: equal ones in the function, and in the whole text."""
     if len(edit.changes) != 1:
         return []
-    before, after, syntax, shift = edit.before, edit.after, edit.syntax, edit.shift
-    change = edit.changes[0]
+    before, change = edit.before, edit.changes[0]
     node = _literal(before, change)
     if node is None:
         return []
     start, end = before.span_of(node)
     old = before.text[start:end]
     new = old[: change.start - start] + change.new + old[change.end - start :]
-    if not _is_particular(old, syntax, node) or not new.strip() or not _is_still_literal(after, shift, start, new):
+    if not _is_particular(old, edit.syntax, node) or not new.strip() or not _is_still_literal(edit, start, new):
         return []
     role = role_of(before.text, start, end)
     equal = list(_equal_ones(before, old, node, start))
@@ -44,14 +43,16 @@ def propose_literals(edit: ParsedEdit) -> list[Proposal]:
         return []
     if len(others) < len(equal) and any(_is_type(before, at, at + len(old)) for at in (start, *equal)):
         return []  # of what may be this value, a type says all
-    function = next((above for above in ancestors(node) if above.type in syntax.functions), None)
-    inside = [other for other in others if function is not None and _is_inside(before, other, function)]
+    function = enclosing(node, edit.syntax.functions)
+    first, last = (0, 0) if function is None else before.span_of(function)
+    inside = [at for at in others if first <= at < last]
     found: list[Proposal] = []
     for group, certain in (
         (others, SAME_FUNCTION if len(inside) == len(others) else ELSEWHERE),
         (inside, SAME_FUNCTION - 0.02),
     ):
-        edits = _edits(group, old, new, shift)
+        made = (edit.replacing(at, at + len(old), new) for at in group)
+        edits = tuple(one for one in made if one is not None)
         if edits and not any(proposal.edits == edits for proposal in found):
             label = f"change {len(edits)} more of the same value"
             found.append(Proposal(edits, label, certain * MANY ** (len(edits) - 1), Kind.LITERAL))
@@ -88,13 +89,12 @@ def _is_particular(old: str, syntax: Syntax, node: Node) -> bool:
     return len(old) >= LEAST_CHARS and re.search(r"\w\w", old) is not None and old.lower() not in COMMON
 
 
-def _is_still_literal(after: ParsedText, shift: Shift, start: int, new: str) -> bool:
-    place = shift.span(start - 1, start - 1) if start else (0, 0)
-    at = place[1] + 1 if place is not None and start else shift.offset(start) - len(new)
+def _is_still_literal(edit: ParsedEdit, start: int, new: str) -> bool:
+    after, place = edit.after, edit.shift.span(start - 1, start - 1) if start else (0, 0)
+    at = place[1] + 1 if place is not None and start else edit.shift.offset(start) - len(new)
     node = after.node_at(at, at + len(new))
-    return after.text[at : at + len(new)] == new and (
-        node.type in after.syntax.numbers or node.type in after.syntax.string_parts or node.type in after.nodes.strings
-    )
+    types = after.syntax.numbers | after.syntax.string_parts | after.nodes.strings
+    return after.text[at : at + len(new)] == new and node.type in types
 
 
 def _equal_ones(source: ParsedText, old: str, node: Node, start: int) -> Iterator[int]:
@@ -102,24 +102,16 @@ def _equal_ones(source: ParsedText, old: str, node: Node, start: int) -> Iterato
         if found.start() == start:
             continue
         other = source.node_at(found.start(), found.end())
-        if other.type == node.type and source.span_of(other) == found.span():
-            if other.type in source.syntax.string_parts:
-                if other.parent is None or _is_documentation(other.parent):
-                    continue
-                if any(child.type == "interpolation" for child in other.parent.named_children):
-                    continue
-            yield found.start()
+        if other.type != node.type or source.span_of(other) != found.span():
+            continue
+        if other.type in source.syntax.string_parts:
+            above = other.parent
+            if above is None or _is_documentation(above):
+                continue
+            if any(child.type == "interpolation" for child in above.named_children):
+                continue
+        yield found.start()
 
 
 def _is_type(source: ParsedText, start: int, end: int) -> bool:
     return any(node.type in TYPES for node in list(ancestors(source.node_at(start, end)))[:MOST_NESTED])
-
-
-def _is_inside(source: ParsedText, at: int, function: Node) -> bool:
-    start, end = source.span_of(function)
-    return start <= at < end
-
-
-def _edits(starts: Sequence[int], old: str, new: str, shift: Shift) -> tuple[Edit, ...]:
-    places = (shift.span(at, at + len(old)) for at in starts)
-    return tuple(sorted(Edit(Span(*place, old), new) for place in places if place is not None))

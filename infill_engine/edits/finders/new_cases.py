@@ -15,8 +15,9 @@ from tree_sitter import Node
 from infill_engine.edits.changes import inserted
 from infill_engine.edits.constructs.chains import Branch, chains_with, compares, joint
 from infill_engine.edits.parsed_edit import ParsedEdit
-from infill_engine.edits.parsed_text import ParsedText, ancestors
-from infill_engine.edits.types import Edit, Kind, Proposal, Span
+from infill_engine.edits.parsed_text import ParsedText, enclosing, first_child, holds, innermost
+from infill_engine.edits.tokens import whole
+from infill_engine.edits.types import Edit, Kind, Proposal, counted
 from infill_engine.text import lines
 
 CONFIDENCE = 0.6
@@ -36,7 +37,7 @@ def new_cases_in(target: ParsedText, edit: ParsedEdit) -> list[Proposal]:
     for change, start, end in inserted(edit.changes):
         at = end - len(change.new.lstrip(" \t\r\n,|"))
         listed, variants = _variants(edit.after, at) if change.new.strip(" \t\r\n,|") else (None, [])
-        fresh = [one for one in variants if start <= edit.after.to_char(one.start_byte) < end]
+        fresh = [one for one in variants if start <= edit.after.start_of(one) < end]
         if listed is not None and len(fresh) == 1 and len(variants) > LEAST_OTHERS:
             found += _cases(edit.after, fresh[0], variants, target)
     return found
@@ -44,8 +45,7 @@ def new_cases_in(target: ParsedText, edit: ParsedEdit) -> list[Proposal]:
 
 def _variants(source: ParsedText, at: int) -> tuple[Node | None, list[Node]]:
     """Return the list of variants around a place, and the variants."""
-    node = source.node_at(at, at + 1)
-    listed = next((one for one in (node, *ancestors(node)) if one.type in source.syntax.choices), None)
+    listed = innermost(source.node_at(at, at + 1), source.syntax.choices)
     while listed is not None and listed.parent is not None and listed.parent.type == listed.type == "union_type":
         listed = listed.parent
     return listed, [] if listed is None else [one for one in _leaves(listed) if _name(source, one)]
@@ -62,7 +62,7 @@ def _name(source: ParsedText, variant: Node) -> str:
         return ""
     if variant.type == "object_type":
         return _discriminant(source, variant)
-    inner = variant.named_children[0] if variant.type == "expression_statement" and variant.named_children else variant
+    inner = (first_child(variant) if variant.type == "expression_statement" else None) or variant
     name = inner.child_by_field_name("name") or inner.child_by_field_name("left")
     return "" if name is None and inner != variant else source.text_of(name or inner)
 
@@ -92,7 +92,7 @@ def _cases(source: ParsedText, fresh: Node, variants: Sequence[Node], target: Pa
     branches = (_branched(target, found, old, new, names) for found in chains_with(target, old))
     edits = sorted({made for made in chain(arms, branches) if made is not None})
     if edits and len(edits) <= MOST_CASES:
-        label = f"add {len(edits)} case{'s' if len(edits) > 1 else ''} of {new}, copied from {old}"
+        label = f"add {counted(len(edits), 'case')} of {new}, copied from {old}"
         yield Proposal(tuple(edits), label, CONFIDENCE, Kind.FIELD)
 
 
@@ -104,23 +104,14 @@ def _form(source: ParsedText, variant: Node) -> tuple[str, ...]:
 
 def _arms(source: ParsedText, old: str, names: Sequence[str]) -> Iterator[Node]:
     """Yield the cases of a variant beside which there is one for each other."""
-    for found in re.finditer(rf"(?<![\w$]){re.escape(old)}(?![\w$])", source.text):
+    for found in whole(old).finditer(source.text):
         node = source.node_at(found.start(), found.end())
-        arm = next((one for one in ancestors(node) if one.type in source.syntax.arms), None)
-        if arm is None or arm.parent is None or not _is_label(arm, node):
+        arm = enclosing(node, source.syntax.arms)
+        if arm is None or arm.parent is None or not holds(arm.named_children[0], node):
             continue
         labels = [source.text_of(one.named_children[0]) for one in arm.parent.named_children if one.type == arm.type]
-        if all(any(_has(label, name) for label in labels) for name in names):
+        if all(any(map(whole(name).search, labels)) for name in names):
             yield arm
-
-
-def _is_label(arm: Node, node: Node) -> bool:
-    label = arm.named_children[0]
-    return label.start_byte <= node.start_byte and node.end_byte <= label.end_byte
-
-
-def _has(label: str, name: str) -> bool:
-    return re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", label) is not None
 
 
 def _copied(source: ParsedText, arm: Node, old: str, new: str) -> Edit | None:
@@ -129,7 +120,7 @@ def _copied(source: ParsedText, arm: Node, old: str, new: str) -> Edit | None:
     arms = [one for one in arm.parent.named_children if one.type == arm.type]
     index = arms.index(arm)
     pair = (arms[index], arms[index + 1]) if index + 1 < len(arms) else (arms[index - 1], arms[index])
-    between = source.text[source.to_char(pair[0].end_byte) : source.to_char(pair[1].start_byte)]
+    between = source.text[source.to_char(pair[0].end_byte) : source.start_of(pair[1])]
     start, end = source.span_of(arm)
     text = source.text[start:end]
     if len(text) > MOST_CHARS or between.strip(", \t\r\n") or not between or len(arms) < LEAST_OTHERS:
@@ -139,7 +130,7 @@ def _copied(source: ParsedText, arm: Node, old: str, new: str) -> Edit | None:
     written = _renamed(text, old, new)
     if not between.strip() and "\n" in text.rstrip() and not between.endswith("\n"):
         between = between.rstrip(" \t") + lines.indent_of(source.text[lines.start_of(source.text, start) :])
-    return Edit(Span(end, end, ""), between + written.rstrip("\n") if "\n" in between else between + written)
+    return Edit.insertion(end, between + (written.rstrip("\n") if "\n" in between else written))
 
 
 def _branched(source: ParsedText, found: Sequence[Branch], old: str, new: str, names: Sequence[str]) -> Edit | None:
@@ -152,7 +143,7 @@ def _branched(source: ParsedText, found: Sequence[Branch], old: str, new: str, n
     start, end = model.condition[0], model.body[1]
     if len(others) < LEAST_OTHERS or not between or end - start > MOST_CHARS:
         return None
-    return Edit(Span(end, end, ""), between + _renamed(source.text[start:end], old, new))
+    return Edit.insertion(end, between + _renamed(source.text[start:end], old, new))
 
 
 def _renamed(text: str, old: str, new: str) -> str:

@@ -5,12 +5,13 @@ private final int port;                 and so     Conf(String host, int port) {
 """
 
 from collections.abc import Iterator
+from itertools import islice
 
 from tree_sitter import Node
 
-from infill_engine.edits.changes import Shift, inserted
+from infill_engine.edits.changes import Shift, inserted, make
 from infill_engine.edits.constructs.calls import Call
-from infill_engine.edits.constructs.constructors import beside, is_constructor, line_for, settings_of
+from infill_engine.edits.constructs.constructors import beside, is_constructor, settings_of
 from infill_engine.edits.constructs.parameters import parameter_list_of, parameters_of
 from infill_engine.edits.constructs.values import ADDED_KNOWN, ADDED_UNKNOWN, ValuesInSight
 from infill_engine.edits.parsed_edit import ParsedEdit
@@ -18,9 +19,8 @@ from infill_engine.edits.parsed_text import ParsedText, ancestors
 from infill_engine.edits.resolution.captures import Defined, defined_in
 from infill_engine.edits.resolution.lookup import MEMBERS
 from infill_engine.edits.resolution.names import Names
-from infill_engine.edits.resolution.occurrence import Occurrence, Owner
 from infill_engine.edits.resolution.renamings import renamings
-from infill_engine.edits.types import Edit, Kind, Proposal, Span
+from infill_engine.edits.types import Change, Edit, Kind, Proposal, counted
 
 IN_CONSTRUCTOR = 0.8
 MOST_LITERALS = 60
@@ -80,14 +80,14 @@ def _in_constructor(source: ParsedText, name: str, declaration: Node) -> Iterato
     model = next((one for one in _siblings(source, declaration) if one.name in settings and one.name in own), None)
     if model is None or name in settings:
         return
-    below = model.start < source.to_char(declaration.start_byte)
+    below = model.start < source.start_of(declaration)
     holder = parameter_list_of(source.syntax, makers[0])
     nodes = [] if holder is None else [one for one in holder.named_children if one.type not in source.nodes.comments]
     written = "" if len(nodes) != len(own) else _parameter_like(source, nodes[own.index(model.name)], name, declaration)
-    line = beside(source, settings[model.name], line_for(settings[model.name], name, ""), UNCHANGED, below=below)
+    line = beside(source, settings[model.name], settings[model.name].like(name), UNCHANGED, below=below)
     if written and line is not None:
         start, end = source.span_of(nodes[own.index(model.name)])
-        place = Edit(Span(end, end, ""), f", {written}") if below else Edit(Span(start, start, ""), f"{written}, ")
+        place = Edit.insertion(end, f", {written}") if below else Edit.insertion(start, f"{written}, ")
         yield Proposal(tuple(sorted((place, line))), f"set {name} in the constructor", IN_CONSTRUCTOR, Kind.FIELD)
 
 
@@ -97,16 +97,9 @@ def _parameter_like(source: ParsedText, model: Node, name: str, declaration: Nod
     label = model.child_by_field_name("name") or model.child_by_field_name("pattern")
     if old is None or new is None or label is None:
         return ""
-    start, end = source.span_of(model)
-    parts = sorted(((source.span_of(old), source.text_of(new)), (source.span_of(label), _like(source, label, name))))
-    (first, one), (second, other) = parts
-    return (
-        source.text[start : first[0]] + one + source.text[first[1] : second[0]] + other + source.text[second[1] : end]
-    )
-
-
-def _like(source: ParsedText, label: Node, name: str) -> str:
-    return "$" + name if source.text_of(label).startswith("$") else name
+    sigil = "$" if source.text_of(label).startswith("$") else ""
+    parts = (Change(*source.span_of(old), source.text_of(new)), Change(*source.span_of(label), sigil + name))
+    return make(source.text, sorted(parts), *source.span_of(model))
 
 
 def _type_of(node: Node) -> Node | None:
@@ -131,29 +124,21 @@ def _in_literals(source: ParsedText, field: Defined, declaration: Node) -> Itera
         if not written:
             return
         edits.append(_inserted(source, entry, written, end if below else start, below=below))
-    count = len(edits)
-    label = f"set {field.name} in {count} literal{'s' if count > 1 else ''}"
+    label = f"set {field.name} in {counted(len(edits), 'literal')}"
     yield Proposal(tuple(sorted(edits)), label, ADDED_KNOWN if known else ADDED_UNKNOWN, Kind.FIELD)
 
 
 def _entries(source: ParsedText, sibling: Defined) -> list[Node]:
     """Return the entries of literals that set a field of a class."""
     names = Names.of(source, sibling.name)
-    one = None if names is None else names.at(sibling.start)
+    one = names.at(sibling.start)
     owner = None if one is None else one.owner
-    if names is None or owner is None:
+    if owner is None:
         return []
-    uses = [use for use in names.all if _is_set(use, owner) and use.start != sibling.start]
-    return [entry for use in uses if (entry := _entry(source, use)) is not None]
-
-
-def _is_set(use: Occurrence, owner: Owner) -> bool:
-    return owner in (use.owner, use.also)
-
-
-def _entry(source: ParsedText, use: Occurrence) -> Node | None:
-    around = (use.node, *ancestors(use.node))
-    return next((node for node in list(around)[:3] if node.type in source.syntax.entries), None)
+    uses = [use for use in names.all if owner in (use.owner, use.also) and use.start != sibling.start]
+    around = (islice((use.node, *ancestors(use.node)), 3) for use in uses)
+    found = (next((node for node in near if node.type in source.syntax.entries), None) for near in around)
+    return [entry for entry in found if entry is not None]
 
 
 def _entry_like(source: ParsedText, model: Node, name: str, value: str) -> str:
@@ -162,24 +147,16 @@ def _entry_like(source: ParsedText, model: Node, name: str, value: str) -> str:
         return name
     if model.named_child_count < 2:
         return ""
-    first, last = source.span_of(model.named_children[0]), source.span_of(model.named_children[-1])
-    start, end = source.span_of(model)
-    key = source.text[first[0] : first[1]]
+    key, last = source.text_of(model.named_children[0]), model.named_children[-1]
     sign = key[: len(key) - len(key.lstrip("."))]
-    return (
-        source.text[start : first[0]]
-        + sign
-        + name
-        + source.text[first[1] : last[0]]
-        + value
-        + source.text[last[1] : end]
-    )
+    parts = (Change(*source.span_of(model.named_children[0]), sign + name), Change(*source.span_of(last), value))
+    return make(source.text, parts, *source.span_of(model))
 
 
 def _inserted(source: ParsedText, model: Node, written: str, at: int, *, below: bool) -> Edit:
     """Return an entry inserted after or before another one, on a line of its own if the other has one."""
-    start = source.to_char(model.start_byte)
+    start = source.start_of(model)
     line = source.text.rfind("\n", 0, start) + 1
     lead = source.text[line:start]
     between = f",\n{lead}" if line and not lead.strip() else ", "
-    return Edit(Span(at, at, ""), between + written if below else written + between)
+    return Edit.insertion(at, between + written if below else written + between)

@@ -48,7 +48,7 @@ def _is_undefined(edit: ParsedEdit, word: str) -> bool:
     if word in edit.syntax.builtins or next(edit.before.words(word), None) is not None:
         return False
     names = Names.of(edit.after, word)
-    if names is None or names.opaque or any(one.owner is not None or one.unsure for one in names.all):
+    if names.opaque or any(one.owner is not None or one.unsure for one in names.all):
         return False
     return any(one.role is Role.REFERENCE and one.kind != "quoted" for one in names.all)
 

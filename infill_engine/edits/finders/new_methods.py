@@ -20,7 +20,7 @@ from infill_engine.edits.parsed_edit import ParsedEdit
 from infill_engine.edits.parsed_text import ParsedText, ancestors, with_decorators
 from infill_engine.edits.resolution.names import Names, declares_class
 from infill_engine.edits.resolution.occurrence import Occurrence, Role
-from infill_engine.edits.types import Edit, Kind, Proposal, Span
+from infill_engine.edits.types import Edit, Kind, Proposal
 from infill_engine.text import lines
 from infill_engine.text.languages.node_types import Stubs
 
@@ -96,8 +96,7 @@ def _name(source: ParsedText, method: Node) -> str:
 def _classes(source: ParsedText, name: str) -> set[tuple[str, ...]]:
     """Return the names of the classes that define a method."""
     names = Names.of(source, name)
-    found = [] if names is None else [one for one in names.all if one.role is Role.DEFINITION]
-    classes = (None if names is None else names.class_around(one) for one in found)
+    classes = (names.class_around(one) for one in names.all if one.role is Role.DEFINITION)
     return {one.names for one in classes if one is not None}
 
 
@@ -107,8 +106,8 @@ def _implementations(
     """Yield the methods of a text that implement one of an interface, with the names of their classes."""
     name, node = _name(source, sibling), sibling.child_by_field_name("name")
     names, others = Names.of(source, name), Names.of(target, name)
-    own = None if names is None or node is None else names.at(source.to_char(node.start_byte))
-    if names is None or others is None or own is None or others.opaque:
+    own = None if node is None else names.at(source.start_of(node))
+    if own is None or others.opaque:
         return
     base = names.class_around(own)
     if base is None or (target is not source and declares_class(target, base)):
@@ -128,9 +127,8 @@ def _function(one: Occurrence) -> Node | None:
 
 def _head(source: ParsedText, method: Node, stubs: Stubs) -> str:
     """Return a method of an interface up to its body, without modifiers."""
-    body = method.child_by_field_name("body")
-    end = method.end_byte if body is None else body.start_byte
-    text = source.text[source.to_char(method.start_byte) : source.to_char(end)].strip().rstrip(":;{ ")
+    body, (start, end) = method.child_by_field_name("body"), source.span_of(method)
+    text = source.text[start : end if body is None else source.start_of(body)].strip().rstrip(":;{ ")
     return text if stubs.modifiers is None else stubs.modifiers.sub("", text)
 
 
@@ -141,7 +139,7 @@ def _stub(
     text, body = target.text, other.child_by_field_name("body")
     assert body is not None
     start, last = target.span_of(other)
-    head = text[start : target.to_char(body.start_byte)]
+    head = text[start : target.start_of(body)]
     named = re.escape(_head(source, sibling, stubs).partition("(")[0])
     at = re.search(rf"(?<![\w$]){named}(?=\()", head)
     if at is None:
@@ -151,15 +149,15 @@ def _stub(
     close = near.startswith("\n") and re.match(r"\n\s*(?:\n|[})]|\Z)", near) is None
     lead = re.sub(r"\basync\s+", "", head[: at.start()])
     made = f"{lead}{_head(source, method, stubs)}{_body(target, other, body, indent, stubs)}"
-    return Edit(Span(last, last, ""), ("\n" if close else "\n\n") + indent + made)
+    return Edit.insertion(last, ("\n" if close else "\n\n") + indent + made)
 
 
 def _body(source: ParsedText, other: Node, body: Node, indent: str, stubs: Stubs) -> str:
     """Return a body laid out like another one."""
-    text, start = source.text, source.to_char(body.start_byte)
-    before = text[source.to_char(other.start_byte) : start]
+    text, start = source.text, source.start_of(body)
+    before = text[source.start_of(other) : start]
     braces = text[start] == "{"
-    first = source.to_char(body.named_children[0].start_byte) if body.named_children else start
+    first = source.start_of(body.named_children[0]) if body.named_children else start
     alone = "\n" in text[start:first] or (not braces and "\n" in before[len(before.rstrip()) :])
     within = lines.indent_of(text[lines.start_of(text, first) :]) if alone else ""
     if text.startswith("=>", start):

@@ -16,7 +16,7 @@ from tree_sitter import Node
 from infill_engine.edits.parsed_edit import ParsedEdit
 from infill_engine.edits.parsed_text import ParsedText, ancestors
 from infill_engine.edits.resolution.captures import defined_in
-from infill_engine.edits.types import Edit, Kind, Proposal, Span
+from infill_engine.edits.types import Edit, Kind, Proposal, counted
 from infill_engine.text import lines
 
 ONE, ALL = 0.62, 0.56
@@ -64,11 +64,11 @@ def propose_openings(edit: ParsedEdit) -> list[Proposal]:
         return []
     made = [one for other in others if other not in alike for one in _addition(source, own, before[0], other, count)]
     nearest = sorted(made, key=lambda one: (one.span.start < start, abs(one.span.start - start)))[:1]
-    proposals = [Proposal((one,), "begin 1 more function like this", ONE, Kind.SIMILAR_LINE) for one in nearest]
-    if 1 < len(made) <= MOST_FUNCTIONS:
-        label = f"begin {len(made)} more functions like this"
-        proposals.append(Proposal(tuple(sorted(made)), label, ALL, Kind.SIMILAR_LINE))
-    return proposals
+    groups = [(nearest, ONE)] * bool(made) + [(made, ALL)] * (1 < len(made) <= MOST_FUNCTIONS)
+    return [
+        Proposal(tuple(edits), f"begin {counted(len(edits), 'more function')} like this", certain, Kind.SIMILAR_LINE)
+        for edits, certain in groups
+    ]
 
 
 def _renamed(text: str, names: Mapping[str, str]) -> str:
@@ -94,10 +94,8 @@ def _count(source: ParsedText, own: _Function, start: int, end: int) -> int:
 
 
 def _function(source: ParsedText, node: Node) -> _Function | None:
-    body, listed = node.child_by_field_name("body"), node.child_by_field_name("parameters")
-    declarator = node.child_by_field_name("declarator")
-    if listed is None and declarator is not None:
-        listed = declarator.child_by_field_name("parameters")
+    body, declarator = node.child_by_field_name("body"), node.child_by_field_name("declarator") or node
+    listed = node.child_by_field_name("parameters") or declarator.child_by_field_name("parameters")
     if body is None:
         return None
     while body.named_child_count == 1 and body.named_children[0].type == "statement_list":
@@ -107,8 +105,7 @@ def _function(source: ParsedText, node: Node) -> _Function | None:
         del statements[0]
     parameters: dict[str, str] = {}
     for one in () if listed is None else listed.named_children:
-        names = defined_in(source, *source.span_of(one))
-        for name in names:
+        for name in defined_in(source, *source.span_of(one)):
             parameters[name.name] = re.sub(rf"\b{re.escape(name.name)}\b", "", source.text_of(one)).strip()
     return _Function(node, statements, parameters) if statements else None
 
@@ -133,12 +130,12 @@ def _beside(node: Node) -> Iterator[Node]:
 
 def _addition(source: ParsedText, own: _Function, like: _Function, other: _Function, count: int) -> Sequence[Edit]:
     """Return the insertion of the first statements of a function in another one, if it has the parameters."""
-    text, first = own.first(source, count), source.to_char(other.statements[0].start_byte)
-    used = [name for name in own.parameters if re.search(rf"(?<![\w$])\$?{re.escape(name)}(?![\w$])", text)]
+    text, first = own.first(source, count), source.start_of(other.statements[0])
     places = list(other.parameters)
     names: dict[str, str] = {}
-    for name in used:
-        at = list(own.parameters).index(name)
+    for at, name in enumerate(own.parameters):
+        if not re.search(rf"(?<![\w$])\$?{re.escape(name)}(?![\w$])", text):
+            continue
         named = name if name in places else places[at] if at < len(places) else ""
         typed = like.parameters[list(like.parameters)[at]] == own.parameters[name]
         if not named or (typed and other.parameters[named] != own.parameters[name]):
@@ -149,7 +146,6 @@ def _addition(source: ParsedText, own: _Function, like: _Function, other: _Funct
     if source.text[start:first].strip() or _line(made) in source.text_of(other.node):
         return []
     after, following = own.statements[count - 1], own.statements[count]
-    gap = source.text[
-        source.to_char(after.start_byte) + len(source.text_of(after).rstrip()) : source.to_char(following.start_byte)
-    ]
-    return [Edit(Span(first, first, ""), made + gap)] if not gap.strip() and "\n" in gap else []
+    end = source.start_of(after) + len(source.text_of(after).rstrip())
+    gap = source.text[end : source.start_of(following)]
+    return [Edit.insertion(first, made + gap)] if not gap.strip() and "\n" in gap else []

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from infill_engine.edits.constructs.documentation import Documented, documented
 from infill_engine.edits.constructs.signatures import Signature, changed_signatures
 from infill_engine.edits.parsed_edit import ParsedEdit
-from infill_engine.edits.types import Edit, Kind, Proposal, Span
+from infill_engine.edits.types import Kind, Proposal
 
 REMOVED, ADDED = 0.7, 0.55
 
@@ -24,19 +24,17 @@ def _proposals(edit: ParsedEdit, signature: Signature) -> Iterator[Proposal]:
     known = {one.name: one for one in documented(source, signature.function) or ()}
     gone = [known[one.name] for one in signature.removed if one.name in known]
     if gone and not signature.added:
-        edits = [_edit(edit, one.start, one.end, "") for one in gone]
-        if None not in edits:
+        edits = [made for one in gone if (made := edit.replacing(one.start, one.end, "")) is not None]
+        if len(edits) == len(gone):
             names = ", ".join(one.name for one in gone)
-            kept = tuple(one for one in edits if one is not None)
-            yield Proposal(kept, f"remove {names} from the documentation", REMOVED, Kind.SIGNATURE)
+            yield Proposal(tuple(edits), f"remove {names} from the documentation", REMOVED, Kind.SIGNATURE)
     if len(signature.added) == 1 and not signature.removed and known:
+        new = signature.added[0]
         model, below = _model(signature, known)
-        made = None if model is None else model.like(signature.added[0])
-        place = None if model is None or made is None else model.end if below else model.start
-        inserted = None if place is None or made is None else _edit(edit, place, place, made)
+        place = None if model is None else model.end if below else model.start
+        inserted = None if model is None or place is None else edit.replacing(place, place, model.like(new))
         if inserted is not None:
-            label = f"add {signature.added[0].name} to the documentation"
-            yield Proposal((inserted,), label, ADDED, Kind.SIGNATURE)
+            yield Proposal((inserted,), f"add {new.name} to the documentation", ADDED, Kind.SIGNATURE)
 
 
 def _model(signature: Signature, known: dict[str, Documented]) -> tuple[Documented | None, bool]:
@@ -52,8 +50,3 @@ def _model(signature: Signature, known: dict[str, Documented]) -> tuple[Document
     above = known.get(names[at - 1]) if at else None
     after = known.get(names[at + 1]) if at + 1 < len(names) else None
     return (above, True) if above is not None else (after, False)
-
-
-def _edit(edit: ParsedEdit, start: int, end: int, new: str) -> Edit | None:
-    place = edit.shift.span(start, end)
-    return None if place is None else Edit(Span(*place, edit.before.text[start:end]), new)

@@ -6,12 +6,12 @@ from infill_engine.edits.changes import Shift
 from infill_engine.edits.constructs.calls import calls_of, is_overloaded
 from infill_engine.edits.constructs.documentation import documented
 from infill_engine.edits.parsed_edit import ParsedEdit
-from infill_engine.edits.parsed_text import ParsedText, ancestors, enclosing
+from infill_engine.edits.parsed_text import ParsedText, enclosing
 from infill_engine.edits.resolution.definitions import meant_by
 from infill_engine.edits.resolution.names import Names
 from infill_engine.edits.resolution.occurrence import FOREIGN, Occurrence, Owner, Role, defines
 from infill_engine.edits.resolution.renamings import Renaming, renamings
-from infill_engine.edits.types import Edit, Kind, Proposal, Span
+from infill_engine.edits.types import Edit, Kind, Proposal, Span, counted
 from infill_engine.text.languages.node_types import Syntax
 
 # How likely the user wants the uses to follow, by what was renamed.
@@ -41,8 +41,7 @@ def propose_renames(edit: ParsedEdit) -> list[Proposal]:
     for renaming in edit.once(renamings):
         if renaming.old.startswith("__") and renaming.old.endswith("__"):
             continue  # a name that the language looks up
-        names = Names.of(edit.before, renaming.old)
-        made = [] if names is None else list(_proposals(edit.before, names, renaming, edit.shift))
+        made = list(_proposals(edit.before, Names.of(edit.before, renaming.old), renaming, edit.shift))
         found += made
         rewritten += made[:1] if renaming.rewritten else []
     return [_together(rewritten), *found] if len(rewritten) > 1 else found
@@ -51,8 +50,9 @@ def propose_renames(edit: ParsedEdit) -> list[Proposal]:
 def leaves_uses(edit: ParsedEdit) -> bool:
     """Return whether a name was changed where it is defined, and its old name still occurs elsewhere."""
     defined = next((one for one in edit.once(renamings) if one.is_defined(edit.before)), None)
-    names = None if defined is None else Names.of(edit.before, defined.old)
-    return defined is not None and names is not None and any(one.start not in defined.starts for one in names.all)
+    if defined is None:
+        return False
+    return any(one.start not in defined.starts for one in Names.of(edit.before, defined.old).all)
 
 
 def _together(proposals: Sequence[Proposal]) -> Proposal:
@@ -70,10 +70,10 @@ def _proposals(source: ParsedText, names: Names, renaming: Renaming, shift: Shif
         return  # another module
     defining = [one for one in edited if defines(one, source.syntax)]
     group, others = names.owned(owner), Names.of(source, renaming.new)
-    last = not defining and others is not None and not others.all and _is_last_use(names, group, edited)
+    last = not defining and not others.all and _is_last_use(names, group, edited)
     if not (defining or last or (len(edited) > 1 and _is_only(names, owner))):
         return  # another variable was meant here, or some of the uses may mean something else
-    if others is None or not _is_exact(source.syntax, names, owner, group):
+    if not _is_exact(source.syntax, names, owner, group):
         return
     known = not defining and _is_known(others, names, owner)
     if not known and _is_taken(others, names, owner):
@@ -124,13 +124,10 @@ def _replaced(
 
 def _is_last_use(names: Names, group: Sequence[Occurrence], edited: Sequence[Occurrence]) -> bool:
     """Return whether nothing else reads what a function defines for itself. Other files may read all else."""
-    syntax, scope = names.source.syntax, names.scopes[group[0].owner.scope] if group and group[0].owner else None
+    syntax, owner = names.source.syntax, edited[0].owner
     defined = [one for one in group if defines(one, syntax)]
-    function = (
-        None
-        if scope is None
-        else next((one for one in ancestors(edited[0].node) if one.type in syntax.functions), None)
-    )
+    function = enclosing(edited[0].node, syntax.functions)
+    scope = None if owner is None else names.scopes[owner.scope]
     return (
         scope is not None
         and function is not None
@@ -177,9 +174,7 @@ def linked(names: Names, others: Names, owner: Owner) -> set[Owner]:
 
 def _is_exact(syntax: Syntax, names: Names, owner: Owner, group: Sequence[Occurrence]) -> bool:
     """Return whether the whole group, and nothing else, certainly means the same thing."""
-    if any(one.unsure for one in group):
-        return False
-    if is_overloaded(group, syntax):
+    if any(one.unsure for one in group) or is_overloaded(group, syntax):
         return False
     if not syntax.dynamic_scope or owner.space:
         return True
@@ -189,7 +184,7 @@ def _is_exact(syntax: Syntax, names: Names, owner: Owner, group: Sequence[Occurr
 
 
 def _label(edits: Sequence[Edit]) -> str:
-    return f"rename {len(edits)} more use{'s' if len(edits) > 1 else ''}"
+    return f"rename {counted(len(edits), 'more use')}"
 
 
 def _is_known(others: Names, names: Names, owner: Owner) -> bool:

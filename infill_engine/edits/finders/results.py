@@ -7,8 +7,8 @@ from tree_sitter import Node
 
 from infill_engine.edits.constructs.calls import Call, calls_of
 from infill_engine.edits.parsed_edit import ParsedEdit
-from infill_engine.edits.parsed_text import ParsedText, enclosing
-from infill_engine.edits.types import Edit, Kind, Proposal, Span
+from infill_engine.edits.parsed_text import ParsedText, innermost
+from infill_engine.edits.types import Edit, Kind, Proposal, counted
 
 NAMED, UNNAMED = 0.75, 0.55  # if each new value has a name, and if "_" stands for one
 MOST_CALLS = 60
@@ -44,14 +44,12 @@ def _function_at(source: ParsedText, at: int) -> Node | None:
     """Return the function around the text of a line."""
     line = source.text.rfind("\n", 0, at) + 1
     indent = len(source.text[line:at]) - len(source.text[line:at].lstrip())
-    node = source.node_at(line + indent, line + indent)
-    return node if node.type in source.syntax.functions else enclosing(node, source.syntax.functions)
+    return innermost(source.node_at(line + indent, line + indent), source.syntax.functions)
 
 
 def _results(source: ParsedText, function: Node) -> list[list[str]]:
     """Return the values of each `return`, and of an expression at the end; empty if their numbers differ."""
-    nodes = [*_returns(source, function)]
-    values = [_values(source, node) for node in nodes]
+    values = [_values(source, node) for node in _returns(source, function)]
     return values if len({*map(len, values)}) == 1 else []
 
 
@@ -84,7 +82,7 @@ def _followed(edit: ParsedEdit, function: Node, values: Sequence[Sequence[str]],
     calls = [call for call in calls_of(source, function) if call.certain]
     made = [edited for call in calls if (edited := _assigned(edit, call, names, count, wrapped=wrapped)) is not None]
     if made and len(calls) <= MOST_CALLS:
-        label = f"take {', '.join(names)} from {len(made)} call{'s' if len(made) > 1 else ''}"
+        label = f"take {', '.join(names)} from {counted(len(made), 'call')}"
         yield Proposal(tuple(sorted(made)), label, UNNAMED if "_" in names else NAMED, Kind.SIGNATURE)
 
 
@@ -117,10 +115,7 @@ def _assigned(edit: ParsedEdit, call: Call, names: Sequence[str], count: int, *,
     targets = [one.strip() for one in (old[1:-1] if bracketed else old).split(",")]
     if len(targets) != count or not all(map(TARGET.match, targets)) or (count == 1 and bracketed != wrapped):
         return None
-    place = edit.shift.span(line + found.start("targets"), line + found.end("targets"))
-    if place is None:
-        return None
     sigil = targets[0][:1] if targets[0].startswith("$") else ""
     brackets = source.syntax.several.strip(",")
     new = f"{brackets[:1]}{', '.join([*targets, *(sigil + name for name in names)])}{brackets[1:]}"
-    return Edit(Span(*place, old), new)
+    return edit.replacing(line + found.start("targets"), line + found.end("targets"), new)

@@ -38,7 +38,7 @@ def _removals(edit: ParsedEdit, word: str) -> Iterator[Proposal]:
     if first is None or not defined_in(edit.after, first, first + len(word)):
         return  # most words: their other places need not be looked at
     names, earlier = Names.of(edit.after, word), Names.of(edit.before, word)
-    if names is None or earlier is None or names.opaque or not names.all:
+    if names.opaque or not names.all:
         return
     one = names.all[0]
     place = edit.back(one.start, one.end)
@@ -51,10 +51,9 @@ def _removals(edit: ParsedEdit, word: str) -> Iterator[Proposal]:
         return
     found = _import(edit.after, one) if one.kind in FOREIGN else _line(edit.after, one)
     if found is not None:
-        start, end = found
-        label = f"remove {word}, which nothing uses"
         confidence = IMPORT if one.kind in FOREIGN else LOCAL
-        yield Proposal((Edit(Span(start, end, edit.after.text[start:end]), ""),), label, confidence, Kind.FIELD)
+        removal = Edit(Span(*found, edit.after.text[slice(*found)]), "")
+        yield Proposal((removal,), f"remove {word}, which nothing uses", confidence, Kind.FIELD)
 
 
 def _import(source: ParsedText, one: Occurrence) -> tuple[int, int] | None:
@@ -63,13 +62,10 @@ def _import(source: ParsedText, one: Occurrence) -> tuple[int, int] | None:
     at = next((at for at, node in enumerate(around) if node.type in source.syntax.imports), None)
     if at is None:
         return None
-    inside = [node for node in around[:at] if len(defined_in(source, *source.span_of(node))) == 1]
-    if len(inside) == at:
-        return (
-            _lines(source, around[at])
-            if len(defined_in(source, *source.span_of(around[at]))) == 1
-            else _element(source, inside[-1])
-        )
+    alone = [node for node in around[: at + 1] if len(defined_in(source, *source.span_of(node))) == 1]
+    if len(alone) == at + 1:
+        return _lines(source, around[at])
+    inside = [node for node in alone if node != around[at]]
     return _element(source, inside[-1]) if inside else None
 
 

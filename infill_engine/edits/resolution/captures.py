@@ -51,7 +51,7 @@ from dataclasses import dataclass, replace
 from tree_sitter import Node, Query, QueryCursor
 
 from infill_engine.edits.changes import word_chars
-from infill_engine.edits.parsed_text import ParsedText
+from infill_engine.edits.parsed_text import ParsedText, holds
 from infill_engine.edits.resolution.occurrence import CLASSES, Occurrence, Role, Scope, Sighting, defines
 from infill_engine.edits.resolution.shapes import shape_name
 from infill_engine.text.languages.query_files import load_query
@@ -62,18 +62,18 @@ _WITH_DOLLAR = re.compile(r"(?:[^\W\d]|\$)[\w$]*")
 MOST_OCCURRENCES = 600  # occurrences of one name; with more, it is a common word
 
 
-def sight(source: ParsedText, name: str) -> Sighting | None:
-    """Return the occurrences of a name, none if there are too many; None without a query for the language's names."""
-    query = load_query(language(source.language), "locals")
-    if query is None or not name:
-        return None
+def sight(source: ParsedText, name: str) -> Sighting:
+    """Return the occurrences of a name; none if there are too many, or if the language has no query for its names."""
     if name not in source.sighted:
-        source.sighted[name] = _sighted(source, query, name)
+        source.sighted[name] = _sighted(source, name)
     found: Sighting = source.sighted[name]
     return found
 
 
-def _sighted(source: ParsedText, query: Query, name: str) -> Sighting:
+def _sighted(source: ParsedText, name: str) -> Sighting:
+    query = load_query(language(source.language), "locals")
+    if query is None or not name:
+        return Sighting((), {}, opaque=True)
     # No pattern of the query matches the root of a text that is broken throughout.
     scopes = {source.root.id: Scope(source.root.id, "", source.root)}
     found: list[Occurrence] = []
@@ -205,7 +205,7 @@ class _Captures:
         scopes = list(found.values())
         scopes.sort(key=lambda scope: (scope.node.end_byte - scope.node.start_byte, scope.is_class))
         for node in self.outer:
-            skipped = next((s.node.id for s in scopes if s.node.id != node.id and _within(node, s.node)), None)
+            skipped = next((s.node.id for s in scopes if s.node.id != node.id and holds(s.node, node)), None)
             scopes = [scope for scope in scopes if scope.node.id != skipped]
         return scopes
 
@@ -213,7 +213,7 @@ class _Captures:
         """Return the node after which a definition is visible, and whether it is a variable of its own."""
         for name in ("local.from", "local.anew"):
             node = self.here.get(name)
-            if node is not None and (not scopes or _within(node, scopes[0].node)):
+            if node is not None and (not scopes or holds(scopes[0].node, node)):
                 return node, name == "local.anew"
         return None
 
@@ -247,7 +247,7 @@ class _Captures:
         """Return whether a node is the word, also with a sigil (`#private`, `$variable`, `@field`) or a path to it."""
         if node.end_byte != self.extent[1]:
             return False
-        lead = self.source.text[self.source.to_char(node.start_byte) : self.start]
+        lead = self.source.text[self.source.start_of(node) : self.start]
         return not lead or lead in language(self.source.language).syntax.sigils or lead.endswith("/")
 
     def _is_formatted(self) -> bool:
@@ -288,7 +288,3 @@ def _space(capture: str, kind: str) -> str:
 
 def _size(node: Node) -> int:
     return node.end_byte - node.start_byte
-
-
-def _within(node: Node, scope: Node) -> bool:
-    return scope.start_byte <= node.start_byte and node.end_byte <= scope.end_byte

@@ -5,6 +5,7 @@ overloads, accessors, branches                 one thing
 a variable that is assigned again              one thing with the assignments that reach one of its uses
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -78,27 +79,24 @@ def _is_copied(source: ParsedText, point: Point, others: Sequence[Point]) -> boo
     return True
 
 
-def _header(source: ParsedText, point: Point) -> str:
-    """Return the text before a declared name, with the decorators and attributes above it."""
-    statement = point.statement
-    start = statement
+def _mark(source: ParsedText, point: Point) -> re.Match[str] | None:
+    """Return what distinguishes a declaration from others of its name: a setter, a build condition."""
+    start = point.statement
     while start.prev_named_sibling is not None and start.prev_named_sibling.type in source.syntax.markers:
         start = start.prev_named_sibling
-    return source.text[source.to_char(start.start_byte) : point.one.start]
+    pattern = source.syntax.variants
+    return None if pattern is None else pattern.search(source.text[source.start_of(start) : point.one.start])
 
 
 def _is_part(source: ParsedText, point: Point) -> bool:
     """Return whether a declaration is marked as one of several parts."""
-    pattern = source.syntax.variants
-    found = None if pattern is None else pattern.search(_header(source, point))
-    return found is not None and found.lastgroup == "part"
+    mark = _mark(source, point)
+    return mark is not None and mark.lastgroup == "part"
 
 
 def _form(source: ParsedText, point: Point) -> str:
-    """Return the mark that distinguishes a declaration from others of its name: a setter, a build condition."""
-    pattern = source.syntax.variants
-    found = None if pattern is None else pattern.search(_header(source, point))
-    return "" if found is None else found.group()
+    mark = _mark(source, point)
+    return "" if mark is None else mark.group()
 
 
 def _signature(source: ParsedText, point: Point) -> str:

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from tree_sitter import Node
 
-from infill_engine.edits.parsed_text import ParsedText, ancestors
+from infill_engine.edits.parsed_text import ParsedText, ancestors, enclosing, holds
 from infill_engine.edits.resolution.occurrence import Occurrence, Role
 
 _ASSIGNED = ("hoisted", "assigned", "free", "")  # kinds of variables that may be defined again in every language
@@ -41,27 +41,23 @@ class Point:
     @cached_property
     def owner(self) -> Node | None:
         """The function that the occurrence names."""
-        for node in self.around[1:]:
-            if node.type in self.source.syntax.functions:
-                body = node.child_by_field_name("body")
-                inside = body is not None and body.start_byte <= self.one.node.start_byte
-                listed = any(above.type in self.source.syntax.parameter_lists for above in self.around)
-                return None if inside or listed else node
-        return None
+        function = enclosing(self.one.node, self.source.syntax.functions)
+        body = None if function is None else function.child_by_field_name("body")
+        inside = body is not None and body.start_byte <= self.one.node.start_byte
+        listed = any(above.type in self.source.syntax.parameter_lists for above in self.around)
+        return None if inside or listed else function
 
     @cached_property
     def function(self) -> int:
         """The id of the function that the occurrence runs in."""
-        found = next(
-            (node for node in self.around[1:] if node != self.owner and node.type in self.source.syntax.functions), None
-        )
-        return self.around[-1].id if found is None else found.id
+        functions = self.source.syntax.functions
+        around = (node.id for node in self.around[1:] if node != self.owner and node.type in functions)
+        return next(around, self.around[-1].id)
 
     @cached_property
     def statement(self) -> Node:
         """The node of the block that contains the occurrence."""
-        at = self.around.index(self.block)
-        return self.around[max(at - 1, 0)]
+        return self.around[max(self.around.index(self.block) - 1, 0)]
 
     @cached_property
     def loops(self) -> list[Node]:
@@ -105,7 +101,7 @@ class Point:
 
     def is_before(self, other: "Point") -> bool:
         """Return whether an assignment has been made before another occurrence."""
-        return self.one.start < other.one.start and not (self.value is not None and _holds(self.value, other))
+        return self.one.start < other.one.start and not (self.value is not None and holds(self.value, other.one.node))
 
 
 class Flow:
@@ -161,7 +157,7 @@ class Flow:
                 continue
             if not point.excludes(use) and not self._leaves(point, use) and not self._is_replaced(point, use):
                 found.append(point)
-                if _holds(point.block, use) and not self._updates(point):
+                if holds(point.block, use.one.node) and not self._updates(point):
                     cover = point
                     break
         later = [point for point in self.definitions if point is not use and point not in found]
@@ -169,7 +165,7 @@ class Flow:
 
     def _is_replaced(self, point: Point, use: Point) -> bool:
         """Return whether a later definition in the block replaces this one before the block ends."""
-        if _holds(point.block, use) and point.function == use.function:
+        if holds(point.block, use.one.node) and point.function == use.function:
             return False
         elsewhere = point.function != use.function and point.one.role is not Role.MEMBER
         return any(
@@ -183,23 +179,17 @@ class Flow:
     def _leaves(self, point: Point, use: Point) -> bool:
         """Return whether the function ends with the block that contains an assignment."""
         block = point.block
-        if point.function != use.function or _holds(block, use) or not block.named_child_count:
+        if point.function != use.function or holds(block, use.one.node) or not block.named_child_count:
             return False
         last = block.named_children[-1]
         while last.type not in self.source.nodes.bodies and last.named_child_count == 1:
             last = last.named_children[0]
-        return _ENDS.match(self.source.text_of(last)) is not None or (
-            last.parent is not None and _ENDS.match(self.source.text_of(last.parent)) is not None
-        )
-
-
-def _holds(node: Node, point: Point) -> bool:
-    return node.start_byte <= point.one.node.start_byte and point.one.node.end_byte <= node.end_byte
+        return any(node is not None and _ENDS.match(self.source.text_of(node)) for node in (last, last.parent))
 
 
 def _comes_back(point: Point, use: Point, cover: Point | None) -> bool:
     """Return whether a loop leads from a definition to a use that precedes it."""
-    return any(_holds(loop, point) and (cover is None or not _holds(loop, cover)) for loop in use.loops)
+    return any(holds(loop, point.one.node) and (cover is None or not holds(loop, cover.one.node)) for loop in use.loops)
 
 
 def _runs_later(point: Point, use: Point) -> bool:

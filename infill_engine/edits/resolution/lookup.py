@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 
-from infill_engine.edits.parsed_text import ParsedText
+from infill_engine.edits.parsed_text import ParsedText, ancestors
 from infill_engine.edits.resolution.occurrence import Occurrence, Owner, Role, Scope
 from infill_engine.text.languages.registry import language
 
@@ -33,10 +33,9 @@ class Lookup:
                 around = next((scope for scope in one.scopes if scopes[scope].is_class), None)
                 if around is not None:
                     self.plain[self.canonical[around], "call" if one.space == "call" else ""].add("member")
-        self.placed = [self._placed(one) for one in found]
+        placed = [self._placed(one) for one in found]
         self.placed = [
-            self._assigned(one) if one.role is Role.DEFINITION and one.kind in UNDECLARED else one
-            for one in self.placed
+            self._assigned(one) if one.role is Role.DEFINITION and one.kind in UNDECLARED else one for one in placed
         ]
 
     def class_named(self, name: str, around: list[Scope]) -> Scope | None:
@@ -67,11 +66,8 @@ class Lookup:
 
     def seen_from(self, one: Occurrence) -> Owner | None:
         """Return the nearest scope around a use that defines the name in one of the use's namespaces."""
-        for space in SPACES.get(one.space, (one.space,)):
-            owner = self._seen_in(one, space)
-            if owner is not None:
-                return owner
-        return None
+        found = (self._seen_in(one, space) for space in SPACES.get(one.space, (one.space,)))
+        return next((owner for owner in found if owner is not None), None)
 
     def _seen_in(self, one: Occurrence, space: str) -> Owner | None:
         for depth, number in enumerate(one.scopes):
@@ -138,17 +134,11 @@ class Lookup:
 
     def _base(self, own: int, space: str) -> Scope | None:
         """Return the base of a class, if the text has it and it defines the name."""
-        for scope in self.scopes.values():
-            if not scope.is_class or self.canonical[scope.id] != own:
-                continue
-            for name in scope.bases:
-                base = self.class_named(name, [])
-                if (
-                    base is not None
-                    and self.canonical[base.id] != own
-                    and self.plain.get((self.canonical[base.id], space))
-                ):
-                    return base
+        parts = (scope for scope in self.scopes.values() if scope.is_class and self.canonical[scope.id] == own)
+        for base in (self.class_named(name, []) for scope in parts for name in scope.bases):
+            other = own if base is None else self.canonical[base.id]
+            if other != own and self.plain.get((other, space)):
+                return base
         return None
 
 
@@ -167,11 +157,5 @@ def _same_classes(scopes: dict[int, Scope]) -> dict[int, int]:
 
 def _around(scope: Scope, scopes: dict[int, Scope]) -> int:
     """Return the id of the scope around a class."""
-    node = scope.node.parent
-    while node is not None:
-        if -node.id in scopes:
-            return -node.id
-        if node.id in scopes:
-            return node.id
-        node = node.parent
-    return 0
+    found = (number for node in ancestors(scope.node) for number in (-node.id, node.id) if number in scopes)
+    return next(found, 0)

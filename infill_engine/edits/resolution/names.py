@@ -11,7 +11,7 @@ from infill_engine.edits.parsed_text import ParsedText, with_decorators
 from infill_engine.edits.resolution.captures import sight
 from infill_engine.edits.resolution.lookup import MEMBERS, Lookup
 from infill_engine.edits.resolution.object_types import root_of, types_of
-from infill_engine.edits.resolution.occurrence import FOREIGN, Occurrence, Owner, Role, Scope, Sighting
+from infill_engine.edits.resolution.occurrence import FOREIGN, Occurrence, Owner, Role, Scope
 from infill_engine.edits.resolution.shapes import types_at
 
 MOST_TYPED = 8  # names whose types determine the class of a member
@@ -23,20 +23,19 @@ class Names:
     `opaque` says that the text cannot tell, at some place, what the name means.
     """
 
-    def __init__(self, source: ParsedText, name: str, sighting: Sighting, *, typed: int = MOST_TYPED) -> None:
-        self.source, self.name = source, name
+    def __init__(self, source: ParsedText, name: str, *, typed: int = MOST_TYPED) -> None:
+        self.source, self.name, sighting = source, name, sight(source, name)
         self.scopes, self.opaque = sighting.scopes, sighting.opaque
         self._typed = typed
         self._lookup = Lookup(source, sighting.found, self.scopes)
         self.all = self._resolved()
 
     @classmethod
-    def of(cls, source: ParsedText, name: str) -> "Names | None":
-        """Resolve a name in a text; None for a language without a query for local names."""
+    def of(cls, source: ParsedText, name: str) -> "Names":
+        """Resolve a name in a text."""
         if name not in source.resolved:
-            sighting = sight(source, name)
-            source.resolved[name] = None if sighting is None else cls(source, name, sighting)
-        found: Names | None = source.resolved[name]
+            source.resolved[name] = cls(source, name)
+        found: Names = source.resolved[name]
         return found
 
     @cached_property
@@ -143,10 +142,9 @@ class Names:
     def _class_named(self, name: str, around: list[Scope]) -> Scope | None:
         """Return a class of these scopes by its name, or by that of a class elsewhere that inherits from it."""
         found = self._lookup.class_named(name, around)
-        names = self._untyped(name) if found is None and self._typed else None
-        if names is None:
+        if found is not None or not self._typed:
             return found
-        for one in names.all:
+        for one in self._untyped(name).all:
             node = one.node.parent if one.role is Role.DEFINITION and one.kind in ("class", "tag") else None
             if node is not None:  # a class before its body, or all of a type
                 body = node.child_by_field_name("body")
@@ -164,16 +162,13 @@ class Names:
         node = self.scopes[owner.scope].node
         start, body = with_decorators(node), node.child_by_field_name("body")
         end = node.end_byte if body is None else body.start_byte
-        return (
-            pattern.search(self.source.text, self.source.to_char(start.start_byte), self.source.to_char(end))
-            is not None
-        )
+        return pattern.search(self.source.text, self.source.start_of(start), self.source.to_char(end)) is not None
 
     def _same(self, name: str, start: int) -> list[Occurrence]:
         """Return the occurrences that mean the same as another name at a place."""
         names = self._untyped(name)
-        here = None if names is None else names.at(start)
-        if names is None or here is None:
+        here = names.at(start)
+        if here is None:
             return []
         owner = here.owner
         if owner is None and here.role is Role.MEMBER and self._typed > 1:
@@ -182,16 +177,15 @@ class Names:
             owner = deeper._member_owner(here)
         return names.owned(owner)
 
-    def _untyped(self, name: str) -> "Names | None":
+    def _untyped(self, name: str) -> "Names":
         """Resolve another name without the types of objects."""
         if name not in self.source.untyped:
-            sighting = sight(self.source, name)
-            self.source.untyped[name] = None if sighting is None else Names(self.source, name, sighting, typed=0)
-        found: Names | None = self.source.untyped[name]
+            self.source.untyped[name] = Names(self.source, name, typed=0)
+        found: Names = self.source.untyped[name]
         return found
 
 
 def declares_class(source: ParsedText, scope: Scope) -> bool:
     """Return whether a text has a class of its own with the name of another one."""
-    found = (names for name in scope.names if (names := Names.of(source, name)) is not None)
-    return any(one.role is Role.DEFINITION and one.kind not in FOREIGN for names in found for one in names.all)
+    found = (one for name in scope.names for one in Names.of(source, name).all)
+    return any(one.role is Role.DEFINITION and one.kind not in FOREIGN for one in found)

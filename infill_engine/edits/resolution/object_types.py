@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tree_sitter import Node
 
-from infill_engine.edits.parsed_text import ParsedText
+from infill_engine.edits.parsed_text import ParsedText, first_child
 from infill_engine.edits.resolution.occurrence import Occurrence, Role
 
 MOST_STEPS = 6  # steps from an object to the variable that it is reached from
@@ -37,7 +37,7 @@ def types_of(source: ParsedText, node: Node, owned: Owned, steps: int = MOST_STE
         return _of_name(source, node, owned)
     if node.type in source.syntax.calls:
         field = source.syntax.calls[node.type]
-        called = node.child_by_field_name(field) if field else next(iter(node.named_children), None)
+        called = node.child_by_field_name(field) if field else first_child(node)
         word = called if called is None or not called.named_child_count else called.named_children[-1]
         types = () if word is None else _of_name(source, word, owned, called=True)
         return types or _constructed(source, source.text_of(node))

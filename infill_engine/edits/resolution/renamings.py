@@ -38,7 +38,7 @@ class Renaming:
     def is_defined(self, before: ParsedText) -> bool:
         """Return whether the name was changed where it is defined, which the finder for renames handles."""
         names = Names.of(before, self.old)
-        places = [] if names is None else [names.at(start) for start in self.starts]
+        places = (names.at(start) for start in self.starts)
         return any(one is not None and defines(one, before.syntax) for one in places)
 
 

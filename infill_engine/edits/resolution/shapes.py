@@ -3,11 +3,9 @@
 A parameter that takes an object apart has a shape of its own, named after its place: `#12`.
 """
 
-from collections.abc import Iterator
-
 from tree_sitter import Node
 
-from infill_engine.edits.parsed_text import ParsedText, ancestors
+from infill_engine.edits.parsed_text import ParsedText, ancestors, enclosing, first_child, innermost
 from infill_engine.edits.resolution.object_types import Owned, Types, plain_types, types_of, types_of_first
 from infill_engine.edits.resolution.occurrence import Role
 
@@ -33,7 +31,7 @@ def types_at(source: ParsedText, node: Node, owned: Owned) -> Types:
     if above is None:
         return ()
     if node.type in _PATTERNS or above.type in _PATTERNS:
-        pattern = next((one for one in (node, *ancestors(node)) if one.type == "object_pattern"), None)
+        pattern = innermost(node, ("object_pattern",))
         return () if pattern is None else _of_pattern(source, pattern, owned)
     if above.type == "jsx_attribute":
         element = above.parent
@@ -90,7 +88,7 @@ def _expected(source: ParsedText, node: Node, owned: Owned) -> Types:
             index = _index(node)
             return () if callee is None or callee.type != "identifier" else _passed(source, callee, index, owned)
         if above.type == "return_statement" or (above.type == "arrow_function" and node.prev_sibling is not None):
-            function = next((one for one in ancestors(node) if one.type in _FUNCTIONS), None)
+            function = enclosing(node, _FUNCTIONS)
             result = None if function is None else function.child_by_field_name("return_type")
             return () if result is None else plain_types(source.text_of(result))
         if above.type not in _THROUGH:
@@ -101,15 +99,10 @@ def _expected(source: ParsedText, node: Node, owned: Owned) -> Types:
 
 def _passed(source: ParsedText, callee: Node, index: int, owned: Owned) -> Types:
     """Return the types of an argument of a function that is called by its name."""
-    found = {_types_of_parameter(source, node, index, owned) for node in _defined(source, callee, owned)}
+    meant = owned(source.text_of(callee), source.start_of(callee))
+    defined = (one.node.parent for one in meant if one.role is Role.DEFINITION)
+    found = {_types_of_parameter(source, node, index, owned) for node in defined if node is not None}
     return found.pop() if len(found) == 1 else ()
-
-
-def _defined(source: ParsedText, name: Node, owned: Owned) -> Iterator[Node]:
-    start = source.to_char(name.start_byte)
-    for one in owned(source.text_of(name), start):
-        if one.role is Role.DEFINITION and one.node.parent is not None:
-            yield one.node.parent
 
 
 def _types_of_parameter(source: ParsedText, definition: Node, index: int, owned: Owned) -> Types:
@@ -118,7 +111,7 @@ def _types_of_parameter(source: ParsedText, definition: Node, index: int, owned:
         function = definition.child_by_field_name("value")
     while function is not None and function.type == "call_expression":  # `memo(…)`
         arguments = function.child_by_field_name("arguments")
-        function = None if arguments is None else next(iter(arguments.named_children), None)
+        function = first_child(arguments)
     if function is not None and function.type in _CLASSES:
         body = function.child_by_field_name("body")
         members = () if body is None else body.named_children
@@ -137,10 +130,8 @@ def _is_constructor(source: ParsedText, member: Node) -> bool:
 
 def _parameter(node: Node) -> Node | None:
     """Return the parameter that a node is in."""
-    return next(
-        (one for one in (node, *ancestors(node)) if one.parent is not None and one.parent.type == "formal_parameters"),
-        None,
-    )
+    around = (one for one in (node, *ancestors(node)) if one.parent is not None)
+    return next((one for one in around if one.parent and one.parent.type == "formal_parameters"), None)
 
 
 def _index(node: Node) -> int:

@@ -1,6 +1,7 @@
 """The last edit is an example: the same change, with other names, fits places of the same shape."""
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from tree_sitter import Node
 
@@ -11,7 +12,7 @@ from infill_engine.edits.similar.likelihood import SimilarPlace, features_of
 from infill_engine.edits.similar.node_matching import Match, match
 from infill_engine.edits.similar.templates import Template, templates
 from infill_engine.edits.tokens import WORD, Replacements, line_pairs, replacements, replacements_of
-from infill_engine.edits.types import Change, Edit, Span
+from infill_engine.edits.types import Change, Edit
 
 MOST_PLACES = 60  # places with a word in common; with more, it is a word of the language
 MOST_SIBLINGS = 20
@@ -76,47 +77,28 @@ def _is_taken_back(rule: Replacements, made: Sequence[Replacements]) -> bool:
 
 
 def _matches(example: Template) -> list[Match]:
-    source, seen, found = example.source, {example.node.id}, []
-    for node in _candidates(example):
-        if node.id in seen or node.type != example.node.type:
-            continue
-        seen.add(node.id)
-        one = match(example, source, node)
-        if one is not None:
-            found.append(one)
-    return found
+    nodes = {node.id: node for node in _candidates(example) if node.type == example.node.type}
+    nodes.pop(example.node.id, None)
+    matches = (match(example, node) for node in nodes.values())
+    return [one for one in matches if one is not None]
 
 
 def _candidates(example: Template) -> Iterator[Node]:
     """Yield the template's siblings, and nodes that share a word with it at the same depth."""
     source, node = example.source, example.node
-    gone = (
-        []
-        if example.row is not None and example.changes[0].new
-        else [
-            (found.start(), found.group())
-            for one in example.changes
-            for found in WORD.finditer(source.text, one.start, one.end)
-            if len(found.group()) > 1
-        ]
-    )
-    words = [max(gone, key=lambda word: len(word[1]))] if gone else _nearest(example)
-    for at, word in words:
+    changes = () if example.row is not None and example.changes[0].new else example.changes
+    found = (word for one in changes for word in WORD.finditer(source.text, one.start, one.end))
+    gone = [(word.start(), word.group()) for word in found if len(word.group()) > 1]
+    for at, word in [max(gone, key=lambda word: len(word[1]))] if gone else _nearest(example):
         leaf = source.node_at(at, at + len(word))
         depth = next((up for up, above in enumerate((leaf, *ancestors(leaf))) if above.id == node.id), None)
-        if depth is None:
-            continue
         starts = list(source.words(word))
-        if len(starts) > MOST_PLACES:
+        if depth is None or len(starts) > MOST_PLACES:
             continue
         for start in starts:
-            other: Node | None = source.node_at(start, start + len(word))
-            if other is None or other.type != leaf.type:
-                continue
-            for _ in range(depth):
-                other = None if other is None else other.parent
-            if other is not None:
-                yield other
+            other = source.node_at(start, start + len(word))
+            if other.type == leaf.type:
+                yield from islice((other, *ancestors(other)), depth, depth + 1)
     parent = node.parent
     if parent is not None and not gone:
         siblings = [other for other in parent.named_children if other.type == node.type]
@@ -131,16 +113,13 @@ def _nearest(example: Template) -> list[tuple[int, str]]:
 
 def _placed(edit: ParsedEdit, found: Match) -> tuple[Edit, ...]:
     """Map the changes to the text after the user's edit; none if they are made already or the user has edited there."""
-    text, edits = edit.before.text, []
+    edits = []
     for change in found.changes:
-        place = edit.shift.span(change.start, change.end)
-        if place is None:
+        made = edit.replacing(change.start, change.end, change.new)
+        if made is None or (not made.span.text and WORD.search(made.new) and _is_there(edit, found.node, change)):
             return ()
-        old = text[change.start : change.end]
-        if not old and WORD.search(change.new) and _is_there(edit, found.node, change):
-            return ()
-        if old != change.new:
-            edits.append(Edit(Span(*place, old), change.new))
+        if made.span.text != made.new:
+            edits.append(made)
     return tuple(sorted(edits))
 
 

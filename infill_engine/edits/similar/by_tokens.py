@@ -65,8 +65,7 @@ def _is_rename(rule: Rule, edit: ParsedEdit) -> bool:
 
 
 def _is_defined(source: ParsedText, name: str) -> bool:
-    sighting = sight(source, name) if WORD.match(name) else None
-    found = () if sighting is None else sighting.found
+    found = sight(source, name).found if WORD.match(name) else ()
     return any(defines(one, source.syntax) and one.kind not in FOREIGN for one in found)
 
 

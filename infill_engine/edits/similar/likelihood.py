@@ -36,13 +36,13 @@ WEIGHTS: Mapping[str, float] = {
     "share done": 1.54,
     "signs or numbers": 0.97,
     "not edited": 0.34,
-    # of places with nodes alike
+    # of places that are similar by nodes
     "words in common": 1.09,
     "parts that differ": -0.79,
-    "nodes around alike": 0.71,
+    "nodes around": 0.71,
     "token in another role": 0.32,
     "inserts lines": -0.90,
-    # of places where a rule of tokens applies
+    # of places that are similar by tokens
     "context": 0.66,
     "share of the changes": 0.99,
     "written": -2.28,
@@ -69,20 +69,20 @@ def probability(features: Mapping[str, float]) -> float:
 
 
 def features_of(example: Template, found: Match, others: Sequence[Match], repeats: int) -> dict[str, float]:
-    """Describe a place with nodes alike by numbers between 0 and 1.
+    """Describe a place that is similar by nodes by numbers between 0 and 1.
 
     `others` are all places that the example fits, `found` among them. `repeats` counts earlier edits that made the
     same change.
     """
     node, other = example.node, found.node
-    starts = (example.source.to_char(one.start_byte) for one in (other, node))
+    starts = map(example.source.start_of, (other, node))
     line, own = (Counter(TOKEN.findall(_line(example.source, at))) for at in starts)
     below = other.start_point[0] - node.start_point[0]
     return _common(example.removed, example.inserted, below, len(others), repeats + 1) | {
         "similar line": dice(line, own),
         "words in common": min(found.same, 6) / 6,
         "parts that differ": min(found.different, 4) / 4,
-        "nodes around alike": _alike(node, other) / 4,
+        "nodes around": _shared(node, other) / 4,
         "token in another role": float(not node.child_count and _role(node) != _role(other)),
         "inserts lines": float(example.row is not None and bool(example.inserted)),
     }
@@ -127,7 +127,7 @@ def _line(source: ParsedText, at: int) -> str:
     return source.text[start:end].strip()
 
 
-def _alike(node: Node, other: Node) -> int:
+def _shared(node: Node, other: Node) -> int:
     """Return how many of the four nodes around two nodes have the same types, from the inside out."""
     pairs = list(zip(ancestors(node), ancestors(other), strict=False))[:4]
     return next((at for at, (one, another) in enumerate(pairs) if one.type != another.type), len(pairs))
@@ -136,8 +136,6 @@ def _alike(node: Node, other: Node) -> int:
 def _role(node: Node) -> str | None:
     """Return the field of its parent that a node is in."""
     above = node.parent
-    if above is None:
-        return None
-    return next(
-        (above.field_name_for_child(at) for at, child in enumerate(above.children) if child.id == node.id), None
-    )
+    siblings = [] if above is None else above.children
+    at = next((at for at, child in enumerate(siblings) if child.id == node.id), None)
+    return None if above is None or at is None else above.field_name_for_child(at)

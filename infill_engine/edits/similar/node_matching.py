@@ -6,7 +6,6 @@ from itertools import pairwise
 from tree_sitter import Node
 
 from infill_engine.context.name_exchange import exchanged_names, renamed_word
-from infill_engine.edits.parsed_text import ParsedText
 from infill_engine.edits.similar.templates import Template
 from infill_engine.edits.tokens import TOKEN, WORD
 from infill_engine.edits.types import Change
@@ -29,9 +28,9 @@ class Match:
         return exchanged_names(words)
 
 
-def match(template: Template, source: ParsedText, other: Node) -> Match | None:
+def match(template: Template, other: Node) -> Match | None:
     """Return how to change another node as the template's was changed; None if its shape differs."""
-    matching = _Matching(template, source)
+    matching = _Matching(template)
     if template.row is not None:
         return _match_lines(template, matching, other)
     if not matching.unify(template.node, other):
@@ -40,8 +39,8 @@ def match(template: Template, source: ParsedText, other: Node) -> Match | None:
     for old, new in matching.gone:
         if old in moved:  # it is only moved
             matching.found.names.setdefault(old, new)
-    changes = []
-    names, exchanged = matching.found.names, matching.found.exchanged
+    found, changes = matching.found, []
+    names, exchanged = found.names, found.exchanged
     if any(_renamed(old, names, exchanged) != new for old, new in matching.gone):
         return None
     for change in template.changes:
@@ -51,37 +50,31 @@ def match(template: Template, source: ParsedText, other: Node) -> Match | None:
         changes.append(Change(start, end, _renamed(change.new, names, exchanged)))
     if any(one.end > another.start for one, another in pairwise(changes)):
         return None
-    found = matching.found
     found.node, found.changes = other, tuple(changes)
     return found
 
 
 def _match_lines(template: Template, matching: "_Matching", other: Node) -> Match | None:
-    source, node, change = matching.other, template.node, template.changes[0]
-    text = source.text
-    starts = [text.rfind("\n", 0, source.to_char(one.start_byte)) + 1 for one in (node, other)]
-    indents = [text[start : source.to_char(one.start_byte)] for start, one in zip(starts, (node, other), strict=True)]
-    if indents[1].strip() or not matching.bind(node, other):
+    source, change, text = template.source, template.changes[0], template.source.text
+    own, start = source.start_of(template.node), source.start_of(other)
+    at = text.rfind("\n", 0, start) + 1
+    own_indent, indent = text[text.rfind("\n", 0, own) + 1 : own], text[at:start]
+    if indent.strip() or not matching.bind(template.node, other):
         return None
     found = matching.found
     found.node = other
-    at = starts[1]
-    if template.row:
-        at = text.find("\n", at) + 1
-        if not at:
-            return None
+    at = text.find("\n", at) + 1 if template.row else at
+    if template.row and not at:
+        return None
     exchanged = found.exchanged
     new = "".join(
-        indents[1] + _renamed(line.removeprefix(indents[0]), found.names, exchanged) if line.strip() else line
+        indent + _renamed(line.removeprefix(own_indent), found.names, exchanged) if line.strip() else line
         for line in change.new.splitlines(keepends=True)
     )
-    gone = text[change.start : change.end]
     end = at
-    for line in gone.splitlines():
+    for line in text[change.start : change.end].splitlines():
         last = text.find("\n", end)
-        if last < 0:
-            return None
-        if _renamed(line.strip(), found.names, exchanged) != text[end:last].strip():
+        if last < 0 or _renamed(line.strip(), found.names, exchanged) != text[end:last].strip():
             return None
         end = last + 1
     found.changes = (Change(at, end, new),)
@@ -98,11 +91,11 @@ def _renamed(new: str, names: dict[str, str], exchanged: dict[str, str]) -> str:
 class _Matching:
     """Walks two nodes side by side."""
 
-    def __init__(self, template: Template, source: ParsedText) -> None:
+    def __init__(self, template: Template) -> None:
         self.found = Match(template.node)
         self.gone: list[tuple[str, str]] = []  # words that are removed here and there
         self._changes = template.changes
-        self._one, self.other = template.source, source
+        self._source = template.source
         self._starts: dict[int, int] = {}
         self._ends: dict[int, int] = {}
 
@@ -120,25 +113,23 @@ class _Matching:
 
     def unify(self, one: Node, other: Node) -> bool:
         """Return whether the other node has the tokens that the changes need, in the right places."""
-        start, end = self._one.span_of(one)
-        other_start, other_end = self.other.span_of(other)
+        start, end = self._source.span_of(one)
+        other_start, other_end = self._source.span_of(other)
         self._starts[start], self._ends[end] = other_start, other_end
-        if not any(change.start < end and start < change.end for change in self._changes) and not any(
-            start < change.start == change.end < end for change in self._changes
-        ):
+        if not any(change.start < end and start < change.end for change in self._changes):
             return self.bind(one, other)
         if one.is_named and any(change.start <= start and end <= change.end for change in self._changes):
-            self.gone.append((self._one.text_of(one), self.other.text_of(other)))
+            self.gone.append((self._source.text_of(one), self._source.text_of(other)))
             return True
         if one.type != other.type:
             return False
         if not one.child_count:
-            return self._is_split_alike(one, other, start, end, other_start)
+            return self._is_split_equally(one, other, start, end, other_start)
         ours, theirs = one.children, other.children
         if len(ours) == len(theirs):
             return all(map(self.unify, ours, theirs))
-        first = next(at for at, child in enumerate(ours) if self._one.to_char(child.end_byte) > self._first(start))
-        last = [at for at, child in enumerate(ours) if self._one.to_char(child.start_byte) < self._last(end)][-1]
+        first = next(at for at, child in enumerate(ours) if self._source.to_char(child.end_byte) > self._first(start))
+        last = [at for at, child in enumerate(ours) if self._source.start_of(child) < self._last(end)][-1]
         left, right = max(last, first - 1) + 1, len(ours) - min(first, last + 1)
         self.found.different += 1
         if right <= left:
@@ -151,9 +142,9 @@ class _Matching:
     def _last(self, end: int) -> int:
         return [min(end, change.end) for change in self._changes if change.start <= end][-1]
 
-    def _is_split_alike(self, one: Node, other: Node, start: int, end: int, other_start: int) -> bool:
+    def _is_split_equally(self, one: Node, other: Node, start: int, end: int, other_start: int) -> bool:
         """Return whether a token that is partly changed is the same in both."""
-        if self._one.text_of(one) != self.other.text_of(other):
+        if self._source.text_of(one) != self._source.text_of(other):
             return False
         for change in self._changes:
             for at, places in ((change.start, self._starts), (change.end, self._ends)):
@@ -163,7 +154,7 @@ class _Matching:
 
     def bind(self, one: Node, other: Node) -> bool:
         """Record the counterpart of a kept part in the other node."""
-        old, new = self._one.text_of(one), self.other.text_of(other)
+        old, new = self._source.text_of(one), self._source.text_of(other)
         if old == new:
             self.found.same += len(WORD.findall(old))
             return True

@@ -9,7 +9,7 @@ from infill_engine.edits.checks.replaced import Replaced
 from infill_engine.edits.parsed_edit import ParsedEdit
 from infill_engine.edits.similar import by_nodes, by_tokens
 from infill_engine.edits.similar.likelihood import SimilarPlace
-from infill_engine.edits.types import Change, Edit
+from infill_engine.edits.types import Edit
 from infill_engine.text import lines
 
 
@@ -29,4 +29,4 @@ def similar_places(edit: ParsedEdit) -> list[SimilarPlace]:
 def _lines_made(edits: Sequence[Edit], text: str) -> tuple[int, int, str]:
     """Return where the lines begin and end that edits change, and what they become."""
     start, end = lines.around(text, edits[0].span.start, edits[-1].span.end)
-    return start, end, make(text, [Change(edit.span.start, edit.span.end, edit.new) for edit in edits], start, end)
+    return start, end, make(text, [edit.change for edit in edits], start, end)

@@ -75,8 +75,7 @@ def templates(before: ParsedText, after: str, changes: Sequence[Change]) -> Iter
 
 
 def _whole_lines(before: str, start: int, end: int, new: str) -> Change | None:
-    """Return the insertion or removal, if a group of lines is an insertion or removal of whole lines; otherwise
-    None."""
+    """Return the change of a group of lines, if it only inserts or only removes whole lines."""
     old_lines, new_lines = before[start:end].split("\n"), new.split("\n")
     top, low = common_ends(old_lines, new_lines)
     gone, fresh = old_lines[top : len(old_lines) - low], new_lines[top : len(new_lines) - low]

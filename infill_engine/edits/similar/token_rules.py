@@ -76,13 +76,11 @@ class Swap:
 
     def _span(self, line: str, tokens: Sequence[re.Match[str]], at: int) -> tuple[int, int]:
         end = at + len(self.removed)
+        following = tokens[end].start() if end < len(tokens) else len(line)
         if at == end:
-            place = (
-                tokens[at - 1].end() if self.to_left and at else tokens[at].start() if at < len(tokens) else len(line)
-            )
+            place = tokens[at - 1].end() if self.to_left and at else following
             return place, place
         first = tokens[at - 1].end() if self.blanks[0] and at else tokens[at].start()
-        following = tokens[end].start() if end < len(tokens) else len(line)
         return first, following if self.blanks[1] else tokens[end - 1].end()
 
 

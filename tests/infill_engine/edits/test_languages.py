@@ -40,7 +40,6 @@ def test_a_name_is_resolved(language: str, case: dict[str, str]) -> None:
     source = ParsedText.parse(text, language)
     assert source is not None
     names = Names.of(source, name)
-    assert names is not None
     for place in expected:
         one = names.at(place)
         assert one is not None

@@ -70,7 +70,6 @@ def test_a_name_is_resolved(case: str) -> None:
     source = ParsedText.parse(text, language)
     assert source is not None
     names = Names.of(source, name)
-    assert names is not None
     first = names.at(expected[0])
     assert first is not None
     assert [one.start for one in names.owned(first.owner)] == expected
