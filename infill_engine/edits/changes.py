@@ -41,27 +41,16 @@ def compose(changes: Sequence[Change], start: int, end: int, new: str) -> tuple[
 
     Adjacent changes are joined, so the result is sorted and has text between any two changes.
     """
-    kept: list[Change] = []
-    shift = 0  # offset from the text before to the text after, left of the current place
-    base_start, base_end = start, end
-    left, right = "", ""  # the parts of joined changes around the new one
-    joined = False
-    for change in changes:
-        after_start, after_end = change.start + shift, change.start + shift + len(change.new)
-        shift += change.growth
-        if after_end < start:
-            kept.append(change)
-            base_start, base_end = start - shift, end - shift
-        elif after_start > end:
-            kept.append(change)
-        else:
-            if not joined:
-                base_start = min(start - (shift - change.growth), change.start)
-                left = change.new[: max(0, start - after_start)]
-                joined = True
-            base_end = max(end - shift, change.end)
-            right = change.new[max(0, end - after_start) :] if after_end > end else ""
-    return tuple(sorted((*kept, Change(base_start, base_end, left + new + right))))
+    spans = list(inserted(changes))
+    kept = [one for one, first, last in spans if last < start or first > end]
+    joined = [(one, first) for one, first, last in spans if first <= end and last >= start]
+    shift = sum(one.growth for one, _, last in spans if last < start)
+    low, high, left, right = start - shift, end - shift, "", ""
+    if joined:
+        (top, first), (bottom, last) = joined[0], joined[-1]
+        low, high = min(low, top.start), max(high - sum(one.growth for one, _ in joined), bottom.end)
+        left, right = top.new[: max(0, start - first)], bottom.new[max(0, end - last) :]
+    return tuple(sorted((*kept, Change(low, high, left + new + right))))
 
 
 def followed_by(first: Sequence[Change], then: Sequence[Change]) -> tuple[Change, ...]:

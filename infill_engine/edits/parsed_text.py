@@ -52,14 +52,8 @@ class ParsedText:
             new = syntax.to_bytes(change.new)
             first = _point(old, start)
             row, column = first[0] + new.count(b"\n"), len(new) - (new.rfind(b"\n") + 1)
-            tree.edit(
-                start,
-                end,
-                start + len(new),
-                first,
-                _point(old, end),
-                (row, column if b"\n" in new else first[1] + column),
-            )
+            last = row, column if b"\n" in new else first[1] + column
+            tree.edit(start, end, start + len(new), first, _point(old, end), last)
         parser = syntax.parser_for(self.language)
         assert parser is not None  # it made this tree
         return ParsedText(text, self.language, _parsed(parser, syntax.to_bytes(text), tree))
@@ -91,10 +85,20 @@ class ParsedText:
         """Return the start of a node, in characters."""
         return self.to_char(node.start_byte)
 
+    def head_end(self, definition: Node) -> int:
+        """Return where the body of a definition begins, or the definition ends if it has none, in characters."""
+        body = definition.child_by_field_name("body")
+        return self.to_char(definition.end_byte if body is None else body.start_byte)
+
     def text_of(self, node: Node) -> str:
         """Return the text of a node."""
         start, end = self.span_of(node)
         return self.text[start:end]
+
+    def name_of(self, node: Node) -> str:
+        """Return the text of a node's field `name`; "" without one."""
+        name = node.child_by_field_name("name")
+        return "" if name is None else self.text_of(name)
 
     def words(self, word: str) -> Iterator[int]:
         """Yield the offsets at which `word` begins in the text as a whole word."""

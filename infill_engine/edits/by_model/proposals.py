@@ -18,7 +18,7 @@ from infill_engine.edits.types import (
     applied,
     counted,
 )
-from infill_engine.text.sequences import common_prefix
+from infill_engine.text.sequences import common_ends
 from infill_engine.text.validity import faults_of
 
 # What a wrong next edit costs beside a wrong completion: it is not where the user is looking. With the default model's
@@ -76,8 +76,7 @@ def proposal_of(text: str, region: Region, change: ScoredChange, confidence: flo
     if end is None:
         return None
     lines, others = ([f"{line}{end}" for line in each] for each in (region.lines, region.with_change(change)))
-    top = common_prefix(lines, others)
-    bottom = common_prefix(lines[top:][::-1], others[top:][::-1])
+    top, bottom = common_ends(lines, others)
     removed, inserted = lines[top : len(lines) - bottom], others[top : len(others) - bottom]
     start = region.start + sum(map(len, lines[:top]))
     made = Change(0, len("".join(removed)), "".join(inserted))

@@ -20,7 +20,7 @@ from infill_engine.edits.types import (
     Region,
 )
 from infill_engine.text.lines import with_plain_ends
-from infill_engine.text.sequences import common_prefix
+from infill_engine.text.sequences import common_ends
 from infill_engine.types import Surroundings
 
 ABOVE, BELOW = 4, 8  # lines around the newest edit
@@ -41,19 +41,12 @@ def past_edits(path: str, before: str, changes: Sequence[Change]) -> Iterator[Pa
     """Yield what changes did to whole lines of a text."""
     for start, end, new in changed_hunks(before, changes):
         around = before[max(0, start - AROUND_CHARS) : start], before[end + 1 : end + 1 + AROUND_CHARS]
-        old_lines = [f"{line}\n" for line in before[start:end].split("\n")]
-        new_lines = [f"{line}\n" for line in new.split("\n")]
-        top = common_prefix(old_lines, new_lines)
-        bottom = common_prefix(old_lines[top:][::-1], new_lines[top:][::-1])
-        above = [*whole_lines(around[0])[-CONTEXT:], *old_lines[:top]]
-        below = [*old_lines[len(old_lines) - bottom :], *whole_lines(around[1])[:CONTEXT]]
-        yield PastEdit(
-            path,
-            "".join(old_lines[top : len(old_lines) - bottom]),
-            "".join(new_lines[top : len(new_lines) - bottom]),
-            "".join(above[-CONTEXT:]),
-            "".join(below[:CONTEXT]),
-        )
+        old_lines, new_lines = ([f"{line}\n" for line in text.split("\n")] for text in (before[start:end], new))
+        top, bottom = common_ends(old_lines, new_lines)
+        above = [*whole_lines(around[0])[-CONTEXT:], *old_lines[:top]][-CONTEXT:]
+        below = [*old_lines[len(old_lines) - bottom :], *whole_lines(around[1])[:CONTEXT]][:CONTEXT]
+        changed = (lines[top : len(lines) - bottom] for lines in (old_lines, new_lines))
+        yield PastEdit(path, *map("".join, (*changed, above, below)))
 
 
 def regions(request: NextEditRequest) -> Iterator[Region]:
@@ -65,11 +58,8 @@ def regions(request: NextEditRequest) -> Iterator[Region]:
     told = tuple(edit for edit in history[-MOST_HISTORY:] if _may_be_told(edit))
     if not told or told[-1] != history[-1] or not is_handwritten(text):
         return
-    first_row = request.rows[0]
-    errors = sorted(
-        (error for error in request.diagnostics if not has_secret(error.message)),
-        key=lambda error: abs(error.row - first_row),
-    )
+    plain = (error for error in request.diagnostics if not has_secret(error.message))
+    errors = sorted(plain, key=lambda error: abs(error.row - request.rows[0]))
     at_cursor = [] if request.cursor is None else [text.count("\n", 0, request.cursor)]
     for start, end, known in _places(text, request.rows, told, [*at_cursor, *(error.row for error in errors)]):
         around = text[max(0, start - PREFIX_CHARS) : end]
@@ -91,7 +81,7 @@ def _region(
     errors: Sequence[Diagnostic],
 ) -> Region:
     text = request.text
-    first = _rows(text[start : known[0]])
+    first, count = (with_plain_ends(text[slice(*span)]).count("\n") for span in ((start, known[0]), known))
     around = Surroundings(
         with_plain_ends(text[max(0, start - PREFIX_CHARS) : start]),
         "",
@@ -101,12 +91,7 @@ def _region(
         wider_context=(text[max(0, start - WIDER_CONTEXT_CHARS) : start], text[end : end + WIDER_CONTEXT_CHARS]),
     )
     lines = with_plain_ends(text[start:end]).split("\n")[:-1]
-    fixed = first, first + _rows(text[slice(*known)])
-    return Region(start, tuple(lines), fixed, around, history, _inside(text, start, end, errors))
-
-
-def _rows(text: str) -> int:
-    return with_plain_ends(text).count("\n")
+    return Region(start, tuple(lines), (first, first + count), around, history, _inside(text, start, end, errors))
 
 
 def _places(
@@ -128,9 +113,8 @@ def _places(
             break
         if row not in taken and 0 <= row < len(lines):
             start = next(at for at in range(row, -1, -1) if at == max(0, row - AROUND) or at - 1 in taken)
-            end = next(
-                at for at in range(row + 1, len(lines) + 1) if at in (row + AROUND + 1, len(lines)) or at in taken
-            )
+            last_row = min(row + AROUND + 1, len(lines))
+            end = next(at for at in range(row + 1, last_row + 1) if at == last_row or at in taken)
             taken.update(range(start, end))
             found.append((starts[start], starts[end], (starts[start], starts[start])))
     return found

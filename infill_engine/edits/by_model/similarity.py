@@ -33,11 +33,8 @@ class Similarity:
         """Return how much likelier than usual the line is changed next, in nats."""
         tokens, names = Counter(TOKEN.findall(line)), set(_NAME.findall(line))
         similar = max((dice(tokens, one) for one in self._old), default=0.0)
-        return (
-            SIMILAR * similar
-            + NAMES_GONE * bool(self._removed_names & names)
-            + NAMES_NEW * bool(self._added_names & names)
-        )
+        gone, new = bool(self._removed_names & names), bool(self._added_names & names)
+        return SIMILAR * similar + NAMES_GONE * gone + NAMES_NEW * new
 
 
 def _says_something(line: str) -> bool:

@@ -65,7 +65,5 @@ def _may_wait(source: ParsedText, node: Node) -> bool:
         if around.type == "async_block":
             return True
         if around.type in source.syntax.functions:
-            body = around.child_by_field_name("body")
-            end = around.end_byte if body is None else body.start_byte
-            return _ASYNC.search(source.text, *map(source.to_char, (around.start_byte, end))) is not None
+            return _ASYNC.search(source.text, source.start_of(around), source.head_end(around)) is not None
     return True

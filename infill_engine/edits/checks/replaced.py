@@ -92,7 +92,7 @@ class Replaced:
             elsewhere = one.role is Role.REFERENCE and any(_is_defined(others, other.owner) for other in others.all)
             return not elsewhere or self._is_known(others, one)
         if one.role is Role.REFERENCE:
-            return _is_imported(names, one.owner) or self._is_known(others, one)
+            return any(each.kind in FOREIGN for each in names.owned(one.owner)) or self._is_known(others, one)
         return one.role is not Role.MEMBER or _is_defined(others, one.owner)
 
     def _is_known(self, others: Names, one: Occurrence) -> bool:
@@ -121,7 +121,3 @@ def _names_function(source: ParsedText, one: Occurrence) -> bool:
 
 def _is_defined(names: Names, owner: Owner | None) -> bool:
     return any(defines(one, names.source.syntax) for one in names.owned(owner))
-
-
-def _is_imported(names: Names, owner: Owner | None) -> bool:
-    return any(one.kind in FOREIGN for one in names.owned(owner))

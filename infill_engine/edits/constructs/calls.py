@@ -31,32 +31,34 @@ class Call:
 
 def calls_of(source: ParsedText, function: Node) -> list[Call]:
     """Return the calls of a function, or of a data class's constructor, in order; empty if unsure."""
-    if function.type in source.syntax.heads | source.syntax.classes:
-        alone = function.type not in source.syntax.heads or _has_no_other_constructor(source, function)
-        return [replace(call, implicit=0) for call in _constructions(source, function)] if alone else []
-    is_assigned = function.type in source.syntax.assignments  # the class is what a call makes
+    syntax = source.syntax
+    if function.type in syntax.heads | syntax.classes:
+        body = function.child_by_field_name("body") if function.type in syntax.heads else None
+        others = [] if body is None else [one for one in body.named_children if one.type in syntax.constructors]
+        return [] if others else [replace(call, implicit=0) for call in _constructions(source, function)]
+    is_assigned = function.type in syntax.assignments  # the class is what a call makes
     name = function.child_by_field_name("left") if is_assigned else name_of(function)
     if name is None:
         return []
     word_node = name.named_children[-1] if name.named_child_count else name
     text = source.text_of(word_node)
-    holder = _class_around(source.syntax, function)
-    if holder is not None and (text in source.syntax.constructors or function.type in source.syntax.constructors):
-        alike = sum(child.type == function.type for child in holder.named_children)
-        if source.syntax.overloads and alike > 1 and function.type in source.syntax.constructors:
-            return []
-        return _constructions(source, holder)
+    holder = enclosing(function, syntax.classes | syntax.functions)
+    is_member = holder is not None and holder.type in syntax.classes
+    if holder is not None and is_member and not syntax.constructors.isdisjoint((text, function.type)):
+        same = sum(child.type == function.type for child in holder.named_children)
+        overloaded = syntax.overloads and same > 1 and function.type in syntax.constructors
+        return [] if overloaded else _constructions(source, holder)
     end = source.span_of(word_node)[1]
-    word = text.lstrip("".join(source.syntax.sigils))
+    word = text.lstrip("".join(syntax.sigils))
     names = Names.of(source, word)
     defined = names.at(end - len(word))
     if names.opaque or defined is None or defined.owner is None:
         return []
-    group = names.owned(defined.owner)
-    if not _is_one(source, group, defined):
+    if not _is_one(source, names.owned(defined.owner), defined):
         return []
     method = names.scopes[defined.owner.scope].is_class
-    receiver = _has_receiver(source.syntax, function)
+    parameters = parameter_list_of(syntax, function)
+    receiver = parameters is not None and any(one.type in syntax.receivers for one in parameters.named_children)
     found = []
     for one in names.all:
         certain = one.owner == defined.owner
@@ -67,19 +69,15 @@ def calls_of(source: ParsedText, function: Node) -> list[Call]:
         if arguments is None or (loose and not method):
             continue
         unbound = _is_unbound(source, one, names.scopes[defined.owner.scope].names)
-        if (receiver and unbound) or _is_called_otherwise(one, name, source.syntax):
+        above = one.node.parent
+        otherwise = name.type in syntax.members and above is not None and above.type != name.type
+        if (receiver and unbound) or otherwise:  # `object:name` is called as `object.name`, or vice versa
             return []  # the object is among the arguments
         implicit = 0
-        if method and source.syntax.explicit_self and not _has_decorator(source, function, "staticmethod"):
+        if method and syntax.explicit_self and not _has_decorator(source, function, "staticmethod"):
             implicit = int(not unbound or _has_decorator(source, function, "classmethod"))
         found.append(Call(arguments, implicit, certain))
     return found
-
-
-def _has_no_other_constructor(source: ParsedText, holder: Node) -> bool:
-    """Return whether the parameters of a class are those of its only constructor."""
-    body = holder.child_by_field_name("body")
-    return body is None or not any(child.type in source.syntax.constructors for child in body.named_children)
 
 
 def _is_one(source: ParsedText, group: Sequence[Occurrence], defined: Occurrence) -> bool:
@@ -97,15 +95,10 @@ def _overrides(source: ParsedText, defined: Occurrence, group: Sequence[Occurren
         return False
     named = holder if holder.child_by_field_name("name") is not None else holder.parent
     body = holder.child_by_field_name("body") or holder
-    head = source.text[source.span_of(named)[0] : source.span_of(body)[0]]
+    head = source.text[source.start_of(named) : source.start_of(body)]
     others = (enclosing(one.node, source.syntax.classes) for one in group if defines(one, source.syntax))
     names = {class_name(source, other) for other in others if other is not None and other != holder}
     return any(name and re.search(rf"\b{re.escape(name)}\b", head) for name in names)
-
-
-def _is_called_otherwise(one: Occurrence, name: Node, syntax: Syntax) -> bool:
-    """Return whether a function defined as `object:name` is called as `object.name`, or vice versa."""
-    return name.type in syntax.members and one.node.parent is not None and one.node.parent.type != name.type
 
 
 def _names_a_function(one: Occurrence, syntax: Syntax) -> bool:
@@ -175,18 +168,6 @@ def _is_called(call: Node, callee: Node, name: str) -> bool:
     while called is not None and called != callee and called.type == "generic_type":
         called = first_child(called)
     return called == callee
-
-
-def _class_around(syntax: Syntax, function: Node) -> Node | None:
-    """Return the class whose method a function is."""
-    around = enclosing(function, syntax.classes | syntax.functions)
-    return around if around is not None and around.type in syntax.classes else None
-
-
-def _has_receiver(syntax: Syntax, function: Node) -> bool:
-    """Return whether the first parameter is the object of a method."""
-    holder = parameter_list_of(syntax, function)
-    return holder is not None and any(child.type in syntax.receivers for child in holder.named_children)
 
 
 def is_overloaded(group: Sequence[Occurrence], syntax: Syntax) -> bool:

@@ -51,7 +51,7 @@ def compares(source: ParsedText, branch: Branch, name: str) -> str:
 
 
 def joint(source: ParsedText, chain: Sequence[Branch]) -> str:
-    """Return the text between the body of a branch and the condition of the next one; "" if there is none alike."""
+    """Return the text between the body of a branch and the condition of the next one; "" if none is joined so."""
     for one, other in pairwise(chain):
         between = source.text[one.body[1] : other.condition[0]]
         if _JOINED.match(between):

@@ -51,8 +51,8 @@ def settings_of(source: ParsedText, function: Node) -> list[Setting]:
 
 
 def is_constructor(source: ParsedText, function: Node) -> bool:
-    name, known = function.child_by_field_name("name"), source.syntax.constructors
-    return function.type in known or (name is not None and source.text_of(name) in known)
+    """Return whether a function makes the objects of its class."""
+    return not source.syntax.constructors.isdisjoint((function.type, source.name_of(function)))
 
 
 def beside(source: ParsedText, model: Setting, line: str, shift: Shift, *, below: bool) -> Edit | None:

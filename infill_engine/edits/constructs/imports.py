@@ -4,13 +4,13 @@ A language's record says how an import is written (`import_forms`), so a stateme
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from posixpath import dirname, join, normpath, relpath, splitext
 
-from infill_engine.edits.parsed_text import ParsedText
-from infill_engine.edits.types import Edit, Span
+from infill_engine.edits.parsed_text import ParsedText, first_child
+from infill_engine.edits.types import Edit
 from infill_engine.text import lines
 from infill_engine.text.languages.node_types import ImportForm
 from infill_engine.text.languages.registry import language as language_named
@@ -34,7 +34,7 @@ class Import:
     form: ImportForm
     name: str
     spec: str
-    parts: tuple[tuple[str, str], ...]
+    parts: Mapping[str, str]
     path: str
     start: int
     end: int
@@ -43,12 +43,12 @@ class Import:
     @property
     def module(self) -> str:
         """What the name is imported from, as it is written; "" if the element says it."""
-        return dict(self.parts).get("module", "")
+        return self.parts.get("module", "")
 
     @property
     def written(self) -> str:
         """A statement that imports the name alone."""
-        return self.form.write.format(spec=self.spec, **dict(self.parts))
+        return self.form.write.format(spec=self.spec, **self.parts)
 
     @property
     def meaning(self) -> str:
@@ -73,8 +73,7 @@ class Import:
         if not self.path or not path:
             return None
         module = _moved(relative, dirname(self.path), dirname(path), splitext(path)[0])
-        parts = tuple((key, module if key == "module" else value) for key, value in self.parts)
-        return None if module is None else replace(self, parts=parts)  # type: ignore[arg-type]
+        return None if module is None else replace(self, parts={**self.parts, "module": module})
 
 
 @lru_cache(PROJECTS)
@@ -107,7 +106,7 @@ def _elements(form: ImportForm, statement: re.Match[str], path: str) -> Iterator
     listed = groups.get("list")
     names = groups["name"] if listed is None else listed
     last = -1 if listed is None else statement.start("list") + len(names.rstrip(", \t\r\n"))
-    parts = tuple((key, value or "") for key, value in groups.items() if key not in ("list", "name"))
+    parts = {key: value or "" for key, value in groups.items() if key not in ("list", "name")}
     for spec in re.split(r"[,\n]", names):
         bound = (form.bound or _LAST_WORD).search(spec.strip())
         name = "" if bound is None else next((group for group in bound.groups() if group), "")
@@ -136,7 +135,8 @@ def addition(source: ParsedText, one: Import) -> Edit:
     """Return the edit that adds an import to a text: to the list of its module, or as a line in their order."""
     text = source.text
     own = list(imports_in(text, source.language))
-    listed = next((each for each in own if _is_list_for(each, one)), None)
+    form = one.form.write, _origin(one)
+    listed = next((each for each in own if each.last >= 0 and (each.form.write, _origin(each)) == form), None)
     if listed is not None:
         return _listed(text, listed, one)
     statements = list({each.start: each for each in own}.values())
@@ -145,17 +145,16 @@ def addition(source: ParsedText, one: Import) -> Edit:
     statements.sort(key=lambda each: each.start)
     own = [each for each in statements if each.form.start == one.form.start] or statements[-1:]
     shared = [common_ends(each.origin, one.origin)[0] for each in own]
-    alike = [each for each, length in zip(own, shared, strict=True) if length == max(shared)]
-    later = next((each for each in alike if each.form.start == one.form.start and each.place > one.place), None)
+    nearest = [each for each, length in zip(own, shared, strict=True) if length == max(shared)]
+    later = next((each for each in nearest if each.form.start == one.form.start and each.place > one.place), None)
     if later is not None:
-        return Edit(Span(later.start, later.start, ""), f"{one.written}\n")
-    end = lines.around(text, alike[-1].end, alike[-1].end)[1]
-    return Edit(Span(end, end, ""), f"\n{one.written}")
+        return Edit.insertion(later.start, f"{one.written}\n")
+    return Edit.insertion(lines.around(text, nearest[-1].end, nearest[-1].end)[1], f"\n{one.written}")
 
 
-def _is_list_for(each: Import, one: Import) -> bool:
-    pairs = [[(key, _PLAIN.sub("", value)) for key, value in it.parts if key != "end"] for it in (each, one)]
-    return each.last >= 0 and each.form.write == one.form.write and pairs[0] == pairs[1]
+def _origin(one: Import) -> dict[str, str]:
+    """Return what all elements of a list are imported from."""
+    return {key: _PLAIN.sub("", value) for key, value in one.parts.items() if key != "end"}
 
 
 def _listed(text: str, listed: Import, one: Import) -> Edit:
@@ -166,8 +165,8 @@ def _listed(text: str, listed: Import, one: Import) -> Edit:
     comma = text[at : at + 1] == ","
     between = f"\n{lines.indent_of(text[start:])}" if alone else " "
     if not listed.form.comma:
-        return Edit(Span(at, at, ""), f"{between}{one.spec}")
-    return Edit(Span(at + comma, at + comma, ""), f"{'' if comma else ','}{between}{one.spec}{',' if comma else ''}")
+        return Edit.insertion(at, f"{between}{one.spec}")
+    return Edit.insertion(at + comma, f"{between}{one.spec}," if comma else f",{between}{one.spec}")
 
 
 def _first(source: ParsedText, one: Import) -> Edit:
@@ -176,11 +175,10 @@ def _first(source: ParsedText, one: Import) -> Edit:
     for node in source.root.named_children:
         start, end = source.span_of(node)
         end = start + len(text[start:end].rstrip())
-        only = node.named_children[0].type if node.type == "expression_statement" and node.named_children else ""
+        inner = first_child(node) if node.type == "expression_statement" else None
         comment = node.type in source.nodes.comments and text[end:].lstrip(" \t").startswith(("\n\n", "\r\n\r\n"))
-        if not (comment or node.type in source.syntax.preamble or only in source.nodes.strings):
+        is_text = inner is not None and inner.type in source.nodes.strings
+        if not (comment or node.type in source.syntax.preamble or is_text):
             break
         at = end
-    if not at:
-        return Edit(Span(0, 0, ""), f"{one.written}\n\n")
-    return Edit(Span(at, at, ""), f"\n\n{one.written}")
+    return Edit.insertion(at, f"\n\n{one.written}" if at else f"{one.written}\n\n")

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from tree_sitter import Node
 
@@ -41,16 +42,16 @@ def propose_literals(edit: ParsedEdit) -> list[Proposal]:
     others = [at for at in equal if role_of(before.text, at, at + len(old)) == role]
     if not others or len(others) > MOST_OTHERS:
         return []
-    if len(others) < len(equal) and any(_is_type(before, at, at + len(old)) for at in (start, *equal)):
+    nodes = (before.node_at(at, at + len(old)) for at in (start, *equal))
+    around = (one.type for node in nodes for one in islice(ancestors(node), MOST_NESTED))
+    if len(others) < len(equal) and any(name in TYPES for name in around):
         return []  # of what may be this value, a type says all
     function = enclosing(node, edit.syntax.functions)
     first, last = (0, 0) if function is None else before.span_of(function)
     inside = [at for at in others if first <= at < last]
     found: list[Proposal] = []
-    for group, certain in (
-        (others, SAME_FUNCTION if len(inside) == len(others) else ELSEWHERE),
-        (inside, SAME_FUNCTION - 0.02),
-    ):
+    everywhere = SAME_FUNCTION if len(inside) == len(others) else ELSEWHERE
+    for group, certain in ((others, everywhere), (inside, SAME_FUNCTION - 0.02)):
         made = (edit.replacing(at, at + len(old), new) for at in group)
         edits = tuple(one for one in made if one is not None)
         if edits and not any(proposal.edits == edits for proposal in found):
@@ -111,7 +112,3 @@ def _equal_ones(source: ParsedText, old: str, node: Node, start: int) -> Iterato
             if any(child.type == "interpolation" for child in above.named_children):
                 continue
         yield found.start()
-
-
-def _is_type(source: ParsedText, start: int, end: int) -> bool:
-    return any(node.type in TYPES for node in list(ancestors(source.node_at(start, end)))[:MOST_NESTED])

@@ -10,10 +10,10 @@ from itertools import islice
 from tree_sitter import Node
 
 from infill_engine.edits.changes import Shift, inserted, make
+from infill_engine.edits.constructs.arguments import ADDED_KNOWN, ADDED_UNKNOWN, ValuesInSight
 from infill_engine.edits.constructs.calls import Call
 from infill_engine.edits.constructs.constructors import beside, is_constructor, settings_of
 from infill_engine.edits.constructs.parameters import parameter_list_of, parameters_of
-from infill_engine.edits.constructs.values import ADDED_KNOWN, ADDED_UNKNOWN, ValuesInSight
 from infill_engine.edits.parsed_edit import ParsedEdit
 from infill_engine.edits.parsed_text import ParsedText, ancestors
 from infill_engine.edits.resolution.captures import Defined, defined_in
@@ -58,12 +58,8 @@ def _siblings(source: ParsedText, declaration: Node) -> list[Defined]:
     listed = declaration.parent
     assert listed is not None
     start, end = source.span_of(declaration)
-    fields = [
-        one
-        for child in listed.named_children
-        if child.type == declaration.type and child != declaration
-        for one in defined_in(source, *source.span_of(child))[:1]
-    ]
+    others = (child for child in listed.named_children if child.type == declaration.type and child != declaration)
+    fields = [one for child in others for one in defined_in(source, *source.span_of(child))[:1]]
     above = [one for one in fields if one.start < start]
     return [*reversed(above), *(one for one in fields if one.start > end)]
 

@@ -12,6 +12,7 @@ What stands before the name, its indentation and its distance are those of the m
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from tree_sitter import Node
 
@@ -19,7 +20,7 @@ from infill_engine.edits.changes import inserted
 from infill_engine.edits.parsed_edit import ParsedEdit
 from infill_engine.edits.parsed_text import ParsedText, ancestors, with_decorators
 from infill_engine.edits.resolution.names import Names, declares_class
-from infill_engine.edits.resolution.occurrence import Occurrence, Role
+from infill_engine.edits.resolution.occurrence import Role
 from infill_engine.edits.types import Edit, Kind, Proposal
 from infill_engine.text import lines
 from infill_engine.text.languages.node_types import Stubs
@@ -60,7 +61,7 @@ def _is_abstract(source: ParsedText, node: Node, stubs: Stubs) -> bool:
 
 
 def _proposals(source: ParsedText, method: Node, target: ParsedText, stubs: Stubs) -> Iterator[Proposal]:
-    name = _name(source, method)
+    name = source.name_of(method)
     holder = with_decorators(method).parent
     listed = [] if holder is None else [_inside(one) for one in holder.children]
     siblings = [one for one in listed if _is_abstract(source, one, stubs)]
@@ -71,7 +72,7 @@ def _proposals(source: ParsedText, method: Node, target: ParsedText, stubs: Stub
     edits = []
     for sibling in (*reversed(siblings[:at]), *siblings[at + 1 :]):
         for one, names in _implementations(source, sibling, target, stubs):
-            others = (_name(source, other) for other in siblings if other != method)
+            others = (source.name_of(other) for other in siblings if other != method)
             if names in done or (stubs.structural and not all(names in _classes(target, other) for other in others)):
                 continue
             made = _stub(source, method, sibling, target, one, stubs)
@@ -88,11 +89,6 @@ def _inside(node: Node) -> Node:
     return node.child_by_field_name("definition") or node
 
 
-def _name(source: ParsedText, method: Node) -> str:
-    name = method.child_by_field_name("name")
-    return "" if name is None else source.text_of(name)
-
-
 def _classes(source: ParsedText, name: str) -> set[tuple[str, ...]]:
     """Return the names of the classes that define a method."""
     names = Names.of(source, name)
@@ -104,7 +100,7 @@ def _implementations(
     source: ParsedText, sibling: Node, target: ParsedText, stubs: Stubs
 ) -> Iterator[tuple[Node, tuple[str, ...]]]:
     """Yield the methods of a text that implement one of an interface, with the names of their classes."""
-    name, node = _name(source, sibling), sibling.child_by_field_name("name")
+    name, node = source.name_of(sibling), sibling.child_by_field_name("name")
     names, others = Names.of(source, name), Names.of(target, name)
     own = None if node is None else names.at(source.start_of(node))
     if own is None or others.opaque:
@@ -114,21 +110,17 @@ def _implementations(
         return
     for one in others.all:
         other = others.class_around(one) if one.role is Role.DEFINITION and (names, one) != (others, own) else None
-        function = None if other is None else _function(one)
+        near = islice(ancestors(one.node), 2)
+        function = next((node for node in near if node.child_by_field_name("body") is not None), None)
         if other is None or function is None or other.names == base.names:
             continue
         if (stubs.structural or set(base.names) & set(other.bases)) and not _is_abstract(target, function, stubs):
             yield function, other.names
 
 
-def _function(one: Occurrence) -> Node | None:
-    return next((near for near in list(ancestors(one.node))[:2] if near.child_by_field_name("body") is not None), None)
-
-
 def _head(source: ParsedText, method: Node, stubs: Stubs) -> str:
     """Return a method of an interface up to its body, without modifiers."""
-    body, (start, end) = method.child_by_field_name("body"), source.span_of(method)
-    text = source.text[start : end if body is None else source.start_of(body)].strip().rstrip(":;{ ")
+    text = source.text[source.start_of(method) : source.head_end(method)].strip().rstrip(":;{ ")
     return text if stubs.modifiers is None else stubs.modifiers.sub("", text)
 
 

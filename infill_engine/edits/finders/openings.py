@@ -22,6 +22,7 @@ from infill_engine.text import lines
 ONE, ALL = 0.62, 0.56
 MOST_CHARS = 400  # of the lines
 MOST_FUNCTIONS = 12  # that would get them
+_WRAPPERS = ("decorated_definition", "export_statement")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +119,7 @@ def _is_text(source: ParsedText, statement: Node) -> bool:
 def _beside(node: Node) -> Iterator[Node]:
     """Yield the other functions in the same body, without what wraps them."""
     top = node
-    while (top.parent is not None and top.parent.named_child_count == 1) or (
-        top.parent is not None and top.parent.type in ("decorated_definition", "export_statement")
-    ):
+    while top.parent is not None and (top.parent.named_child_count == 1 or top.parent.type in _WRAPPERS):
         top = top.parent
     for one in () if top.parent is None else top.parent.named_children:
         inside = one.child_by_field_name("definition") or one.child_by_field_name("declaration") or one

@@ -1,17 +1,18 @@
 """A name was changed where it is defined: propose its other uses."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
+from itertools import islice
 
-from infill_engine.edits.changes import Shift
 from infill_engine.edits.constructs.calls import calls_of, is_overloaded
 from infill_engine.edits.constructs.documentation import documented
 from infill_engine.edits.parsed_edit import ParsedEdit
-from infill_engine.edits.parsed_text import ParsedText, enclosing
+from infill_engine.edits.parsed_text import ParsedText, ancestors, enclosing
 from infill_engine.edits.resolution.definitions import meant_by
 from infill_engine.edits.resolution.names import Names
 from infill_engine.edits.resolution.occurrence import FOREIGN, Occurrence, Owner, Role, defines
 from infill_engine.edits.resolution.renamings import Renaming, renamings
-from infill_engine.edits.types import Edit, Kind, Proposal, Span, counted
+from infill_engine.edits.types import Edit, Kind, Proposal, counted
 from infill_engine.text.languages.node_types import Syntax
 
 # How likely the user wants the uses to follow, by what was renamed.
@@ -41,7 +42,7 @@ def propose_renames(edit: ParsedEdit) -> list[Proposal]:
     for renaming in edit.once(renamings):
         if renaming.old.startswith("__") and renaming.old.endswith("__"):
             continue  # a name that the language looks up
-        made = list(_proposals(edit.before, Names.of(edit.before, renaming.old), renaming, edit.shift))
+        made = list(_proposals(edit, renaming))
         found += made
         rewritten += made[:1] if renaming.rewritten else []
     return [_together(rewritten), *found] if len(rewritten) > 1 else found
@@ -61,7 +62,8 @@ def _together(proposals: Sequence[Proposal]) -> Proposal:
     return Proposal(edits, _label(edits), max(proposal.confidence for proposal in proposals), Kind.RENAME)
 
 
-def _proposals(source: ParsedText, names: Names, renaming: Renaming, shift: Shift) -> Iterator[Proposal]:
+def _proposals(edit: ParsedEdit, renaming: Renaming) -> Iterator[Proposal]:
+    source, names = edit.before, Names.of(edit.before, renaming.old)
     edited = [one for start in renaming.starts if (one := names.at(start)) is not None]
     owner = edited[0].owner if edited else None
     if owner is None or names.opaque or any(one.owner != owner for one in edited):
@@ -79,7 +81,7 @@ def _proposals(source: ParsedText, names: Names, renaming: Renaming, shift: Shif
     if not known and _is_taken(others, names, owner):
         return
     if known or (not defining and any(one.kind in FOREIGN for one in group)):
-        yield from _replaced(source, group, renaming, shift, known=known)
+        yield from _replaced(edit, group, renaming, known=known)
         return
     meant = meant_by(source, group, defining or edited, [one for one in group if defines(one, source.syntax)])
     if meant is None:
@@ -96,29 +98,28 @@ def _proposals(source: ParsedText, names: Names, renaming: Renaming, shift: Shif
     if any(one.kind in UNNAMED for one in rest) or _is_named_elsewhere(names, declared, rest):
         return
     rest += _documented(source, declared)
-    edits = _edits(source.syntax, owners, rest, renaming, shift)
+    write = partial(_written, source.syntax, owners, renaming)
+    edits = _edits(edit, rest, write)
     member = whole and any(names.scopes[one.scope].is_class for one in owners)
     loose = [one for one in names.all if member and one.role is Role.MEMBER and one.owner is None]
     if edits and certain and not any(names.may_be_of(one, each) for one in loose for each in owners):
         remain = f", {len(loose)} on other objects remain{'s' * (len(loose) == 1)}" if loose else ""
         yield Proposal(edits, _label(edits) + remain, certain, Kind.RENAME)
-    more = _edits(source.syntax, owners, [*rest, *loose], renaming, shift)
+    more = _edits(edit, [*rest, *loose], write)
     if len(more) > len(edits) and certain:
         yield Proposal(more, f"{_label(more)}, on other objects too", OTHER_OBJECTS, Kind.RENAME)
 
 
-def _replaced(
-    source: ParsedText, group: Sequence[Occurrence], renaming: Renaming, shift: Shift, *, known: bool
-) -> Iterator[Proposal]:
+def _replaced(edit: ParsedEdit, group: Sequence[Occurrence], renaming: Renaming, *, known: bool) -> Iterator[Proposal]:
     """Yield the other uses of a name that two uses no longer mean; then what is imported, if the new name is not known
     everywhere."""
-    uses = [one for one in group if one.start not in renaming.starts and not defines(one, source.syntax)]
-    imports = [one for one in group if defines(one, source.syntax)]
+    uses = [one for one in group if one.start not in renaming.starts and not defines(one, edit.syntax)]
+    imports = [one for one in group if defines(one, edit.syntax)]
     if not uses and not known and [one.kind for one in imports] == ["import"]:
-        edits = _edits_of(imports, renaming, shift)
+        edits = _edits(edit, imports, lambda _: renaming.new)
         yield Proposal(edits, f"import {renaming.new} instead", IMPORT_INSTEAD, Kind.RENAME)
     elif uses:
-        edits = _edits_of(uses, renaming, shift)
+        edits = _edits(edit, uses, lambda _: renaming.new)
         yield Proposal(edits, _label(edits).replace("rename", "replace"), REPLACED, Kind.RENAME)
 
 
@@ -230,11 +231,8 @@ def _keywords(source: ParsedText, names: Names, edited: Sequence[Occurrence]) ->
     if function is None:
         return []
     passed = {call.arguments.id for call in calls_of(source, function) if call.certain}
-    return [
-        one
-        for one in spelled
-        if one.node.parent is not None and one.node.parent.parent is not None and one.node.parent.parent.id in passed
-    ]
+    around = (list(islice(ancestors(one.node), 2)) for one in spelled)
+    return [one for one, near in zip(spelled, around, strict=True) if len(near) == 2 and near[1].id in passed]
 
 
 def _is_named_elsewhere(names: Names, edited: Sequence[Occurrence], known: Sequence[Occurrence]) -> bool:
@@ -264,24 +262,12 @@ def _documented(source: ParsedText, edited: Sequence[Occurrence]) -> list[Occurr
     return found
 
 
-def _edits(
-    syntax: Syntax, owners: Collection[Owner | None], group: Sequence[Occurrence], renaming: Renaming, shift: Shift
-) -> tuple[Edit, ...]:
-    edits = []
-    for one in group:
-        place = shift.span(one.start, one.end)
-        if place is not None:
-            edits.append(Edit(Span(*place, renaming.old), _written(syntax, owners, one, renaming)))
-    return tuple(sorted(edits))
+def _edits(edit: ParsedEdit, group: Sequence[Occurrence], write: Callable[[Occurrence], str]) -> tuple[Edit, ...]:
+    made = (edit.replacing(one.start, one.end, write(one)) for one in group)
+    return tuple(sorted(one for one in made if one is not None))
 
 
-def _edits_of(group: Sequence[Occurrence], renaming: Renaming, shift: Shift) -> tuple[Edit, ...]:
-    """Return the edits that replace the name and nothing else."""
-    places = (shift.span(one.start, one.end) for one in group)
-    return tuple(sorted(Edit(Span(*place, renaming.old), renaming.new) for place in places if place is not None))
-
-
-def _written(syntax: Syntax, owners: Collection[Owner | None], one: Occurrence, renaming: Renaming) -> str:
+def _written(syntax: Syntax, owners: Collection[Owner | None], renaming: Renaming, one: Occurrence) -> str:
     """Return the new text of a use. It has both names where the old name is still valid outside or inside."""
     above = one.node.parent
     form = syntax.shorthands.get(one.node.type)

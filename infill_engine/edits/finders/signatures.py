@@ -4,14 +4,22 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from infill_engine.edits.constructs.arguments import CallSite, cut, insert, passed_to, writes
+from infill_engine.edits.constructs.arguments import (
+    ADDED_KNOWN,
+    ADDED_UNKNOWN,
+    CallSite,
+    ValuesInSight,
+    cut,
+    insert,
+    passed_to,
+    writes,
+)
 from infill_engine.edits.constructs.calls import calls_of
 from infill_engine.edits.constructs.parameters import (
     Parameter,
     Passing,
 )
 from infill_engine.edits.constructs.signatures import Signature, changed_signatures
-from infill_engine.edits.constructs.values import ADDED_KNOWN, ADDED_UNKNOWN, ValuesInSight
 from infill_engine.edits.parsed_edit import ParsedEdit
 from infill_engine.edits.types import Change, Edit, Kind, Proposal, counted
 

@@ -12,12 +12,12 @@ from tree_sitter import Node
 
 from infill_engine.context.line_shapes import WORD, is_name, keywords_of, shape_of
 from infill_engine.context.name_exchange import exchanged_names, renamed_word
-from infill_engine.edits.changes import Shift, words_changed
+from infill_engine.edits.changes import words_changed
 from infill_engine.edits.checks.replaced import Replaced
 from infill_engine.edits.parsed_edit import ParsedEdit
 from infill_engine.edits.parsed_text import ParsedText, ancestors, enclosing
 from infill_engine.edits.resolution.renamings import renamings
-from infill_engine.edits.types import Change, Edit, Kind, Proposal, Span
+from infill_engine.edits.types import Change, Edit, Kind, Proposal, counted
 from infill_engine.text import lines
 from infill_engine.text.sequences import common_ends
 
@@ -46,53 +46,41 @@ class _Line:
 
 @dataclass(frozen=True, slots=True)
 class _SimilarLine:
-    line: _Line
-    edit: tuple[int, int, str]  # of the text before
-    anchors: int  # names that are the same in both lines
+    """A line to change as another one was. `anchors` is the number of names that are the same in both."""
+
+    start: int
+    row: int
+    edit: Edit
+    anchors: int
 
 
 def propose_similar_lines(edit: ParsedEdit) -> list[Proposal]:
     """Return up to two proposals: all similar lines around the changed one, and the nearest alone."""
-    before, syntax = edit.before, edit.syntax
-    found = _changed_line(before, edit.after, edit.changes)
-    if found is None:
-        return []
+    before, found = edit.before, _changed_line(edit)
+    if found is None or _is_other_name(edit):
+        return []  # what another line means, a name alone does not say
     line, new = found
-    if _is_other_name(edit):
-        return []  # what another line means, this one does not say
     if _declares(before, line) or any(one.is_defined(before) for one in edit.once(renamings)):
         return []  # functions of the same shape are different functions
-    similar_lines = []
-    for other in _around(before, line):
-        similar = _as_similar_line(line, new, other, before.language)
-        if similar is not None and not _is_comment(before, other):
-            similar_lines.append(similar)
-    replaced = Replaced(edit.history)
-    similar_lines = [
-        one for one in similar_lines if replaced.allows(edit.after, _placed(before.text, [one], edit.shift))
-    ]
-    similar_lines.sort(key=lambda similar: abs(similar.line.row - line.row))
-    if not similar_lines or len(similar_lines) > MOST_SIMILAR_LINES:
+    similar = _similar_lines(edit, line, new)
+    if not similar or len(similar) > MOST_SIMILAR_LINES:
         return []
-    if any(_holder(before, at, syntax.parameter_lists) for at in (line.start, *(one.start for one in edit.changes))):
+    starts = (line.start, *(one.start for one in edit.changes))
+    if any(_around(before, at, edit.syntax.parameter_lists) is not None for at in starts):
         return []  # of a function
     if all(_in_text(before, change) for change in edit.changes):
         return []  # words of a message, not of the program
-    branching = _holder(before, line.start, syntax.branchings)
-    beside = [
-        similar for similar in similar_lines if branching is not None and _within(before, branching, similar.line.start)
-    ]
+    branching = _around(before, line.start, edit.syntax.branchings)
+    first, last = (0, 0) if branching is None else before.span_of(branching)
+    beside = [one for one in similar if first <= one.start < last]
     moved = MOVED if sorted(_TOKEN.findall(line.text)) == sorted(_TOKEN.findall(new)) else 0.0
     proposals: list[Proposal] = []
-    for group, part in ((beside, SAME_BRANCHING), (similar_lines, 1.0), (similar_lines[:1], ONLY_NEAREST)):
-        if not group:
-            continue
-        edits = _placed(before.text, group, edit.shift)
-        if edits and all(proposal.edits != edits for proposal in proposals):
-            certain = BASE + moved + EACH_ANCHOR * min(min(similar.anchors for similar in group), MOST_ANCHORS)
-            certain *= NEXT_TO if abs(group[0].line.row - line.row) == 1 else 1.0
-            count = len(group)
-            label = f"change {count} line{'s' if count > 1 else ''} of the same shape"
+    for group, part in ((beside, SAME_BRANCHING), (similar, 1.0), (similar[:1], ONLY_NEAREST)):
+        edits = tuple(sorted(one.edit for one in group))
+        if group and all(proposal.edits != edits for proposal in proposals):
+            certain = BASE + moved + EACH_ANCHOR * min(MOST_ANCHORS, *(one.anchors for one in group))
+            certain *= NEXT_TO if abs(group[0].row - line.row) == 1 else 1.0
+            label = f"change {counted(len(group), 'line')} of the same shape"
             proposals.append(Proposal(edits, label, certain * part, Kind.SIMILAR_LINE))
     return proposals
 
@@ -100,9 +88,7 @@ def propose_similar_lines(edit: ParsedEdit) -> list[Proposal]:
 def _is_other_name(edit: ParsedEdit) -> bool:
     """Return whether the changes replace one name by another and nothing else."""
     words = list(words_changed(edit.before.text, edit.changes, edit.before.language))
-    return len(words) == 1 and all(
-        text.isidentifier() for text in (edit.before.text[words[0][0] : words[0][1]], words[0][2])
-    )
+    return len(words) == 1 and words[0][2].isidentifier() and edit.before.text[slice(*words[0][:2])].isidentifier()
 
 
 def _declares(source: ParsedText, line: _Line) -> bool:
@@ -113,18 +99,15 @@ def _declares(source: ParsedText, line: _Line) -> bool:
     return any(node.type in source.syntax.declarations for top in around for node in (top, *top.named_children))
 
 
-def _changed_line(before: ParsedText, after: ParsedText, changes: Sequence[Change]) -> tuple[_Line, str] | None:
+def _changed_line(edit: ParsedEdit) -> tuple[_Line, str] | None:
     """Return the one line that contains all changes, before and after."""
-    if not changes:
+    text, changes = edit.before.text, edit.changes
+    if not changes or any("\n" in change.new for change in changes):
         return None
-    text = before.text
     start, end = lines.around(text, changes[0].start, changes[0].start)
-    if changes[-1].end > end or end - start > LONGEST_LINE or any("\n" in change.new for change in changes):
-        return None
     growth = sum(change.growth for change in changes)
-    new = after.text[start : end + growth]  # nothing above the line has changed
-    old = text[start:end]
-    if not new.strip() or len(new) > LONGEST_LINE:
+    old, new = text[start:end], edit.after.text[start : end + growth]  # nothing above the line has changed
+    if changes[-1].end > end or max(len(old), len(new)) > LONGEST_LINE or not new.strip():
         return None
     lead = len(old) - len(old.lstrip())
     if old[:lead] != new[: len(new) - len(new.lstrip())]:
@@ -133,54 +116,55 @@ def _changed_line(before: ParsedText, after: ParsedText, changes: Sequence[Chang
     return _Line(start + lead, start + lead + len(content), content, text.count("\n", 0, start)), new.strip()
 
 
-def _around(source: ParsedText, line: _Line) -> Iterator[_Line]:
-    """Yield the other lines around a line that have its shape."""
+def _similar_lines(edit: ParsedEdit, line: _Line, new: str) -> list[_SimilarLine]:
+    """Return the other lines around a line that can be changed as it was, the nearest first."""
+    made = (_as_similar_line(edit, line, new, other) for other in _with_its_shape(edit.before, line))
+    replaced = Replaced(edit.history)
+    found = [one for one in made if one is not None and replaced.allows(edit.after, [one.edit])]
+    return sorted(found, key=lambda one: abs(one.row - line.row))
+
+
+def _with_its_shape(source: ParsedText, line: _Line) -> Iterator[_Line]:
+    """Yield the other lines around a line that have its shape, and are no comments."""
     text, language = source.text, source.language
     shape = shape_of(line.text, language)
-    enough = len(_TOKEN.findall(line.text.replace(" ", ""))) >= LEAST_TOKENS
-    if not enough or not any(is_name(word, language) for word in WORD.findall(line.text)):
+    named = any(is_name(word, language) for word in WORD.findall(line.text))
+    if not named or len(_TOKEN.findall(line.text.replace(" ", ""))) < LEAST_TOKENS:
         return
-    first = text.rfind("\n", 0, line.start) + 1
-    for _ in range(REACH_LINES):
-        if first == 0:
-            break
-        first = text.rfind("\n", 0, first - 1) + 1
-    row = line.row - text.count("\n", first, line.start)
-    last = line.row + REACH_LINES
-    start = first
-    while row <= last and start <= len(text):
-        end = text.find("\n", start)
-        end = len(text) if end < 0 else end
-        content = text[start:end].strip()
-        if row != line.row and 0 < len(content) <= LONGEST_LINE and shape_of(content, language) == shape:
-            lead = start + len(text[start:end]) - len(text[start:end].lstrip())
-            yield _Line(lead, lead + len(content), content, row)
-        start, row = end + 1, row + 1
+    first = max(0, line.row - REACH_LINES)
+    rows = text.split("\n")[: line.row + REACH_LINES + 1]
+    start = sum(len(row) + 1 for row in rows[:first])
+    for number, row in enumerate(rows[first:], first):
+        content, lead = row.strip(), start + len(row) - len(row.lstrip())
+        if number != line.row and 0 < len(content) <= LONGEST_LINE and shape_of(content, language) == shape:
+            other = _Line(lead, lead + len(content), content, number)
+            if not _is_comment(source, other):
+                yield other
+        start += len(row) + 1
 
 
-def _as_similar_line(line: _Line, new: str, other: _Line, language: str) -> _SimilarLine | None:
-    """Return another line changed as `line` was; None if that makes no sense."""
+def _as_similar_line(edit: ParsedEdit, line: _Line, new: str, other: _Line) -> _SimilarLine | None:
+    """Return another line changed as `line` was; None if that makes no sense, or the user has edited it."""
+    language = edit.before.language
     tokens, new_tokens = _TOKEN.findall(line.text), _TOKEN.findall(new)
     found = list(_TOKEN.finditer(other.text))
     theirs = [token.group() for token in found]
     names = _mapping(tokens, theirs, language)
-    if names is None:
-        return None
     first, kept = common_ends(tokens, new_tokens)
     last = len(tokens) - kept
-    fresh = new_tokens[first : len(new_tokens) - kept]
-    if not any(map(_says_something, (*tokens[first:last], *fresh))):
+    old, fresh = tokens[first:last], new_tokens[first : len(new_tokens) - kept]
+    if names is None or not any(map(_says_something, (*old, *fresh))):
         return None
-    if not _carries_over(tokens[first:last], theirs[first:last], fresh):
-        return None
+    pairs = list(zip(tokens, theirs, strict=True))
+    if any(one != another and not one.isspace() and one not in fresh for one, another in pairs[first:last]):
+        return None  # what is taken away from the other line is not kept in the new text
     exchanged = exchanged_names(names)
     text = WORD.sub(lambda word: renamed_word(word.group(), exchanged), "".join(fresh))
     start = found[first].start() if first < len(found) else len(other.text)
     end = found[last - 1].end() if last > first else start
-    pairs = enumerate(zip(tokens, theirs, strict=True))
-    same = {one for at, (one, another) in pairs if one == another and WORD.match(one) and is_name(one, language)}
-    edit = (other.start + start, other.start + end, text)
-    return _SimilarLine(other, edit, len(same - set(tokens[first:last])))
+    made = edit.replacing(other.start + start, other.start + end, text)
+    same = {one for one, another in pairs if one == another and WORD.match(one) and is_name(one, language)}
+    return None if made is None else _SimilarLine(other.start, other.row, made, len(same - set(old)))
 
 
 def _mapping(old: Sequence[str], other: Sequence[str], language: str) -> dict[str, str] | None:
@@ -192,21 +176,12 @@ def _mapping(old: Sequence[str], other: Sequence[str], language: str) -> dict[st
         if not WORD.match(one):
             if one != another and not (one.isspace() and another.isspace()):
                 return None
-            continue
-        if keywords_of(language) & {one, another}:
+        elif keywords_of(language) & {one, another}:
             if one != another:
                 return None
-            continue
-        if names.setdefault(one, another) != another:
+        elif names.setdefault(one, another) != another:
             return None
-    if len(set(names.values())) != len(names):
-        return None
-    return names
-
-
-def _carries_over(old: Sequence[str], other: Sequence[str], new: Sequence[str]) -> bool:
-    """Return whether `new` makes sense for `other`: it keeps the tokens of `old` in which the two differ."""
-    return all(one in new for one, another in zip(old, other, strict=True) if one != another and not one.isspace())
+    return names if len(set(names.values())) == len(names) else None
 
 
 def _in_text(source: ParsedText, change: Change) -> bool:
@@ -216,13 +191,8 @@ def _in_text(source: ParsedText, change: Change) -> bool:
     return inside or node.type in (*source.nodes.strings, *source.nodes.comments, "string_end")
 
 
-def _holder(source: ParsedText, at: int, types: frozenset[str]) -> Node | None:
+def _around(source: ParsedText, at: int, types: frozenset[str]) -> Node | None:
     return enclosing(source.node_at(at, at + 1), types)
-
-
-def _within(source: ParsedText, node: Node, at: int) -> bool:
-    start, end = source.span_of(node)
-    return start <= at < end
 
 
 def _says_something(token: str) -> bool:
@@ -235,14 +205,3 @@ def _is_comment(source: ParsedText, line: _Line) -> bool:
     return node.type in source.nodes.comments or (
         node.type in source.syntax.string_parts and "\n" in source.text_of(node)
     )
-
-
-def _placed(text: str, similar_lines: Sequence[_SimilarLine], shift: Shift) -> tuple[Edit, ...]:
-    edits = []
-    for similar in similar_lines:
-        start, end, new = similar.edit
-        place = shift.span(start, end)
-        if place is None:
-            return ()
-        edits.append(Edit(Span(*place, text[start:end]), new))
-    return tuple(sorted(edits))

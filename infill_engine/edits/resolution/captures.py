@@ -112,11 +112,7 @@ def defined_in(source: ParsedText, start: int, end: int) -> list[Defined]:
 
 def class_name(source: ParsedText, scope: Node) -> str:
     """Return the name of a scope's class, from the field `name` of the scope's node or its parent."""
-    for node in (scope, scope.parent):
-        name = None if node is None else node.child_by_field_name("name")
-        if name is not None:
-            return source.text_of(name)
-    return ""
+    return source.name_of(scope) or ("" if scope.parent is None else source.name_of(scope.parent))
 
 
 class _Captures:
@@ -196,14 +192,10 @@ class _Captures:
         class."""
         found: dict[int, Scope] = {}
         for scope in self.scopes:
-            known = found.get(scope.id)
-            if known is not None:
-                names = tuple(dict.fromkeys((*known.names, *scope.names)))
-                bases = tuple(dict.fromkeys((*known.bases, *scope.bases)))
-                scope = replace(scope, names=names, bases=bases)
-            found[scope.id] = scope
-        scopes = list(found.values())
-        scopes.sort(key=lambda scope: (scope.node.end_byte - scope.node.start_byte, scope.is_class))
+            known = found.get(scope.id, scope)
+            names, bases = dict.fromkeys((*known.names, *scope.names)), dict.fromkeys((*known.bases, *scope.bases))
+            found[scope.id] = replace(scope, names=tuple(names), bases=tuple(bases))
+        scopes = sorted(found.values(), key=lambda scope: (_size(scope.node), scope.is_class))
         for node in self.outer:
             skipped = next((s.node.id for s in scopes if s.node.id != node.id and holds(s.node, node)), None)
             scopes = [scope for scope in scopes if scope.node.id != skipped]
@@ -252,10 +244,8 @@ class _Captures:
 
     def _is_formatted(self) -> bool:
         """Return whether the place is the name in `{name}` or `{name:…}`."""
-        text = self.source.text
-        return (
-            text[self.start - 1] == "{" and text[self.start - 2] != "{" and text[self.end : self.end + 1] in ("}", ":")
-        )
+        text, start = self.source.text, self.start
+        return text[start - 1] == "{" and text[start - 2] != "{" and text[self.end : self.end + 1] in ("}", ":")
 
 
 _DEFINITION = "local.definition."

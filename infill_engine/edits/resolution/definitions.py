@@ -65,16 +65,17 @@ def _is_copied(source: ParsedText, point: Point, others: Sequence[Point]) -> boo
     """Return whether the same block has another declaration of the name that does not belong to this one."""
     if not point.declared:
         return False
-    alike = [other for other in others if other.declared and other.block == point.block and not point.excludes(other)]
-    if not alike:
+    same = [other for other in others if other.declared and other.block == point.block and not point.excludes(other)]
+    if not same:
         return False
-    whole = [each for each in (point, *alike) if not _is_part(source, each)]
+    marks = {each: _mark(source, each) for each in (point, *same)}
+    whole = [each for each, mark in marks.items() if mark is None or mark.lastgroup != "part"]
     bodies = [each for each in whole if each.has_body or (each.one.kind == "variable" and each.has_value)]
     if len(bodies) > 1 and point in bodies:
-        form = _form(source, point)
-        return any(_form(source, each) == form for each in bodies if each is not point)
-    if len(bodies) == 1 or (not bodies and len(whole) < len(alike) + 1):
-        texts = [_signature(source, each) for each in alike if each not in bodies]
+        forms = {each: "" if mark is None else mark.group() for each, mark in marks.items()}
+        return any(forms[each] == forms[point] for each in bodies if each is not point)
+    if len(bodies) == 1 or (not bodies and len(whole) < len(same) + 1):
+        texts = [_signature(source, each) for each in same if each not in bodies]
         return point not in bodies and _signature(source, point) in texts
     return True
 
@@ -86,17 +87,6 @@ def _mark(source: ParsedText, point: Point) -> re.Match[str] | None:
         start = start.prev_named_sibling
     pattern = source.syntax.variants
     return None if pattern is None else pattern.search(source.text[source.start_of(start) : point.one.start])
-
-
-def _is_part(source: ParsedText, point: Point) -> bool:
-    """Return whether a declaration is marked as one of several parts."""
-    mark = _mark(source, point)
-    return mark is not None and mark.lastgroup == "part"
-
-
-def _form(source: ParsedText, point: Point) -> str:
-    mark = _mark(source, point)
-    return "" if mark is None else mark.group()
 
 
 def _signature(source: ParsedText, point: Point) -> str:

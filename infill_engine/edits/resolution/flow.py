@@ -23,14 +23,8 @@ class Point:
         syntax = source.syntax
         again = one.kind in _ASSIGNED or (one.kind == "variable" and syntax.redefines)
         self.declared = one.role is Role.DEFINITION and not again
-        self._blocks = (
-            source.nodes.bodies
-            | syntax.clauses
-            | syntax.functions
-            | syntax.parameter_lists
-            | syntax.branchings
-            | syntax.loops
-        )
+        branches = syntax.clauses | syntax.branchings | syntax.loops
+        self._blocks = source.nodes.bodies | syntax.functions | syntax.parameter_lists | branches
 
     @cached_property
     def block(self) -> Node:
@@ -91,9 +85,8 @@ class Point:
         if not at or not own:
             return False
         joint, pair = other.around[at], (self.around[own - 1], other.around[at - 1])
-        return joint.child_by_field_name("alternative") in pair or any(
-            node.type in self.source.syntax.clauses for node in pair
-        )
+        either = any(node.type in self.source.syntax.clauses for node in pair)
+        return either or joint.child_by_field_name("alternative") in pair
 
     def belongs_to(self, other: "Point") -> bool:
         """Return whether both are declared in one block, or in branches of one."""

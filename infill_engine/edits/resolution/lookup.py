@@ -47,8 +47,8 @@ class Lookup:
         found = next((scope for scope in around if name in scope.names), None)
         if found is not None:
             return found
-        alike = {self.canonical[scope.id] for scope in self.scopes.values() if scope.is_class and name in scope.names}
-        return self.scopes[alike.pop()] if len(alike) == 1 else None
+        same = {self.canonical[scope.id] for scope in self.scopes.values() if scope.is_class and name in scope.names}
+        return self.scopes[same.pop()] if len(same) == 1 else None
 
     def member(self, scope: Scope | None, space: str) -> Owner | None:
         """Return the class that has the member: this one, or a base of it that defines the name."""

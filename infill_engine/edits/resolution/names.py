@@ -10,7 +10,7 @@ from tree_sitter import Node
 from infill_engine.edits.parsed_text import ParsedText, with_decorators
 from infill_engine.edits.resolution.captures import sight
 from infill_engine.edits.resolution.lookup import MEMBERS, Lookup
-from infill_engine.edits.resolution.object_types import root_of, types_of
+from infill_engine.edits.resolution.object_types import Types, root_of, types_of
 from infill_engine.edits.resolution.occurrence import FOREIGN, Occurrence, Owner, Role, Scope
 from infill_engine.edits.resolution.shapes import types_at
 
@@ -43,11 +43,10 @@ class Names:
         return {one.start: one for one in self.all}
 
     @cached_property
-    def _by_owner(self) -> dict[Owner, list[Occurrence]]:
-        found: dict[Owner, list[Occurrence]] = {}
+    def _by_owner(self) -> dict[Owner | None, list[Occurrence]]:
+        found: dict[Owner | None, list[Occurrence]] = {}
         for one in self.all:
-            if one.owner is not None:
-                found.setdefault(one.owner, []).append(one)
+            found.setdefault(one.owner, []).append(one)
         return found
 
     def class_of(self, node: Node) -> int:
@@ -122,9 +121,8 @@ class Names:
             return lookup.member(around[0], one.space) if around else None
         known = lookup.class_named(text, around)
         if known is None and self._typed:
-            types = types_of(self.source, one.holder, self._same)
-            known = next((found for name in types if (found := self._class_named(name, around)) is not None), None)
-        return lookup.member(known, one.space) if known is not None else None
+            known = self._first_class(types_of(self.source, one.holder, self._same), around)
+        return lookup.member(known, one.space)
 
     def _field_owner(self, one: Occurrence) -> Owner | None:
         """Return the class whose field an argument, a key of a literal or a part of a pattern names."""
@@ -135,9 +133,12 @@ class Names:
             return owner if one.role is not Role.KEYWORD or self._is_record(owner) else None
         if not one.shaped or not self._typed or not any(self.scopes[number].is_class for number in self.scopes):
             return None
-        types = types_at(self.source, one.node, self._same)
-        found = next((scope for name in types if (scope := self._class_named(name, [])) is not None), None)
-        return self._lookup.member(found, "")
+        return self._lookup.member(self._first_class(types_at(self.source, one.node, self._same), []), "")
+
+    def _first_class(self, types: Types, around: list[Scope]) -> Scope | None:
+        """Return the outermost of some types that is a class here."""
+        classes = (self._class_named(name, around) for name in types)
+        return next((found for found in classes if found is not None), None)
 
     def _class_named(self, name: str, around: list[Scope]) -> Scope | None:
         """Return a class of these scopes by its name, or by that of a class elsewhere that inherits from it."""
@@ -147,9 +148,7 @@ class Names:
         for one in self._untyped(name).all:
             node = one.node.parent if one.role is Role.DEFINITION and one.kind in ("class", "tag") else None
             if node is not None:  # a class before its body, or all of a type
-                body = node.child_by_field_name("body")
-                end = node.end_byte if body is None else body.start_byte
-                head = self.source.text[one.end : self.source.to_char(end)]
+                head = self.source.text[one.end : self.source.head_end(node)]
                 bases = (self._lookup.class_named(word, []) for word in re.findall(r"\w+", head))
                 return next((base for base in bases if base is not None), None)
         return None
@@ -160,9 +159,8 @@ class Names:
         if owner is None or pattern is None:
             return False
         node = self.scopes[owner.scope].node
-        start, body = with_decorators(node), node.child_by_field_name("body")
-        end = node.end_byte if body is None else body.start_byte
-        return pattern.search(self.source.text, self.source.start_of(start), self.source.to_char(end)) is not None
+        head = self.source.start_of(with_decorators(node)), self.source.head_end(node)
+        return pattern.search(self.source.text, *head) is not None
 
     def _same(self, name: str, start: int) -> list[Occurrence]:
         """Return the occurrences that mean the same as another name at a place."""

@@ -109,10 +109,8 @@ def _of_element(source: ParsedText, node: Node, owned: Owned) -> Types:
     right = above.child_by_field_name("right")
     if right is not None and above.child_by_field_name("left") == node and above.type not in source.syntax.assignments:
         return types_of(source, right, owned)
-    syntax = source.syntax
-    return types_of_first(
-        source, node if above.type in syntax.parameter_lists or above.type in syntax.functions else above, owned
-    )
+    is_parameter = above.type in source.syntax.parameter_lists | source.syntax.functions
+    return types_of_first(source, node if is_parameter else above, owned)
 
 
 def types_of_first(source: ParsedText, parameter: Node, owned: Owned) -> Types:

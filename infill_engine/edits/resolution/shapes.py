@@ -115,17 +115,12 @@ def _types_of_parameter(source: ParsedText, definition: Node, index: int, owned:
     if function is not None and function.type in _CLASSES:
         body = function.child_by_field_name("body")
         members = () if body is None else body.named_children
-        function = next((one for one in members if _is_constructor(source, one)), None)
+        function = next((one for one in members if source.name_of(one) == "constructor"), None)
     if function is None or function.type not in _FUNCTIONS:
         return ()
     parameters = function.child_by_field_name("parameters")
     nodes = [] if parameters is None else [node for node in parameters.named_children if node.type != "comment"]
     return _of_parameter(source, nodes[index], owned) if index < len(nodes) else ()
-
-
-def _is_constructor(source: ParsedText, member: Node) -> bool:
-    name = member.child_by_field_name("name")
-    return member.type == "method_definition" and name is not None and source.text_of(name) == "constructor"
 
 
 def _parameter(node: Node) -> Node | None:

@@ -31,9 +31,9 @@ def places(edit: ParsedEdit) -> list[SimilarPlace]:
     defined = [start for one in edit.once(renamings) if one.is_defined(edit.before) for start in one.starts]
     for example in examples:
         rule = replacements(example.source.text, example.changes)
-        if _is_taken_back(rule, made) or any(_changes_at(example, start) for start in defined):
+        if _is_taken_back(rule, made) or any(one.start <= at < one.end for one in example.changes for at in defined):
             continue
-        if made.count(rule) < 2 and (_is_one_value(example) or _is_parameter(example) or _removes_lines(example)):
+        if made.count(rule) < 2 and _says_little(example):
             continue
         matches = [(one, edits) for one in _matches(example) if (edits := _placed(edit, one))]
         for one, edits in matches:
@@ -45,29 +45,15 @@ def places(edit: ParsedEdit) -> list[SimilarPlace]:
     return list(found.values())
 
 
-def _changes_at(example: Template, at: int) -> bool:
-    return any(one.start <= at < one.end for one in example.changes)
-
-
-def _is_one_value(example: Template) -> bool:
-    """Return whether only a literal or a comment was changed. Others may be equal to it by chance."""
-    source = example.source
-    values = (*source.syntax.numbers, *source.syntax.string_parts, *source.nodes.strings, *source.nodes.comments)
-    return example.node.type in values
-
-
-def _is_parameter(example: Template) -> bool:
-    """Return whether the parameters of a function were changed. They say nothing about other functions."""
-    source = example.source
-    return any(
-        enclosing(source.node_at(one.start, max(one.end, one.start + 1)), source.syntax.parameter_lists) is not None
-        for one in example.changes
-    )
-
-
-def _removes_lines(example: Template) -> bool:
-    """Return whether whole lines were removed. Others may be needed."""
-    return example.row is not None and not example.inserted
+def _says_little(example: Template) -> bool:
+    """Return whether a place may be similar by chance: the change is of a literal, a comment or parameters, or it
+    removes whole lines."""
+    source, syntax, nodes = example.source, example.source.syntax, example.source.nodes
+    if example.node.type in (*syntax.numbers, *syntax.string_parts, *nodes.strings, *nodes.comments):
+        return True
+    changed = (source.node_at(one.start, max(one.end, one.start + 1)) for one in example.changes)
+    listed = any(enclosing(node, syntax.parameter_lists) is not None for node in changed)
+    return listed or (example.row is not None and not example.inserted)
 
 
 def _is_taken_back(rule: Replacements, made: Sequence[Replacements]) -> bool:
