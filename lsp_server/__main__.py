@@ -53,7 +53,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_stdio(serving)
     add_http(serving)
     serving.set_defaults(run=serve)
-    add_commands(commands)
+    add_commands(commands.add_parser)
     return parser
 
 

@@ -90,15 +90,11 @@ class StatusReporter:
             "lastElapsedMs": self.last_elapsed_ms,
         }
 
-    def warn(self, sentence: str) -> None:
-        """Show the user a warning that they can act on."""
-        self._message(types.MessageType.Warning, sentence)
-
     def warn_once(self, sentence: str) -> None:
-        """Show the user a warning, unless it was shown before."""
+        """Show the user a warning that they can act on, unless it was shown before."""
         if sentence not in self._warned:
             self._warned.add(sentence)
-            self.warn(sentence)
+            self._message(types.MessageType.Warning, sentence)
 
     def error(self, sentence: str) -> None:
         """Show the user an error."""

@@ -13,9 +13,8 @@ from bench.runs.passes import prepared
 from bench.runs.reference import Reference, spent
 from infill_engine.budget.deadline import now, since
 from infill_engine.diagnostics.benchmark.problems.problem_files import Problem
-from infill_engine.diagnostics.benchmark.results import Record
+from infill_engine.diagnostics.benchmark.results import BenchmarkSetting, Record
 from infill_engine.diagnostics.benchmark.running import Run, Unit
-from infill_engine.diagnostics.benchmark.systems import BenchmarkSetting
 from infill_engine.engine.engine import Engine
 
 CYCLE = 10  # problems that are repeated
@@ -46,7 +45,7 @@ def generations(engine: Engine, problems: Sequence[Problem], numbers: range) -> 
     reference, small_pass = Reference(), prepare(sizes[0])
     for number in numbers:
         problem = problems[number % len(problems)]
-        answered = system.answer(problem, SETTING)
+        _, ms = system.answer(problem, SETTING)
         with on_one_thread():
             probe = min(spent(engine.device, small_pass).cpu_ms for _ in range(ATTEMPTS))
             beside = min(reference.since_last() for _ in range(ATTEMPTS))
@@ -54,7 +53,7 @@ def generations(engine: Engine, problems: Sequence[Problem], numbers: range) -> 
             "number": number,
             "process": os.getpid(),
             "problem": problem.id,
-            "ms": round(answered.ms, 3),
+            "ms": round(ms, 3),
             "pass_ms": round(sum(system.costs.pass_ms), 3),
             "passes": len(system.costs.pass_ms),
             "probe_cpu_ms": round(probe, 3),

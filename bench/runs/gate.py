@@ -5,8 +5,8 @@ from functools import partial
 
 from bench.runs.limited_passes import UNHURRIED_MS, LimitedPasses
 from infill_engine.diagnostics.benchmark.problems.problem_files import Problem
+from infill_engine.diagnostics.benchmark.results import BenchmarkSetting
 from infill_engine.diagnostics.benchmark.running import SECONDS_AN_ANSWER, Run, Unit, parted
-from infill_engine.diagnostics.benchmark.systems import BenchmarkSetting
 
 PASSES = 6
 SETTING = BenchmarkSetting(4, UNHURRIED_MS)
@@ -21,4 +21,4 @@ def _ask(run: Run, problems: Sequence[Problem]) -> None:
     (model, *_) = run.models
     system = LimitedPasses(run.engine(model), PASSES)
     for problem in problems:
-        run.ask(model, system, problem, SETTING)
+        run.add_answer(model, system.way, problem, SETTING, *system.answer(problem, SETTING))

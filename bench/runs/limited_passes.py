@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 from infill_engine.budget.deadline import Deadline, now, since
 from infill_engine.budget.work import EVER_MS, Costs, Phase
 from infill_engine.diagnostics.benchmark.problems.problem_files import Problem
-from infill_engine.diagnostics.benchmark.systems import BenchmarkSetting, TimedTexts, read_up_to_the_line
+from infill_engine.diagnostics.benchmark.results import BenchmarkSetting
+from infill_engine.diagnostics.benchmark.running import read_up_to_the_line
 from infill_engine.engine.engine import Engine
 
 UNHURRIED_MS = 20_000.0  # the budget of an answer whose passes are limited
@@ -49,8 +50,8 @@ class LimitedPasses:
     def way(self) -> str:
         return f"{self.passes} passes"
 
-    def answer(self, problem: Problem, setting: BenchmarkSetting) -> TimedTexts:
-        """Return the engine's answer. `costs` has the passes that it took."""
+    def answer(self, problem: Problem, setting: BenchmarkSetting) -> tuple[tuple[str, ...], float]:
+        """Return the texts of the engine's answer and its milliseconds. `costs` has the passes that it took."""
         request = problem.request(setting.candidates)
         request = request if self.drafts else replace(request, drafts=())
         self.costs.restart(None)
@@ -59,4 +60,4 @@ class LimitedPasses:
         began = now()
         answer = self.engine.fresh(request, Deadline.after_ms(setting.budget_ms))
         self.costs.most_passes = None
-        return TimedTexts(tuple(candidate.text for candidate in answer.candidates), since(began))
+        return tuple(candidate.text for candidate in answer.candidates), since(began)

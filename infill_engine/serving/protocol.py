@@ -160,7 +160,7 @@ class Measured(_Message, frozen=True, tag="measured"):
 
     Unless the model is loaded, `model` is empty and `state` says why. `clients` leaves out the one that asks. `waiting`
     counts requests without an answer. `latency_ms` are the 50th, 90th and 99th percentile of the last requests.
-    `latency_counts` is a histogram of all with the bounds of `LATENCY_BOUNDS_MS`, `latency_sum_ms` their sum.
+    `latency_counts` is a histogram of all with the bounds of `LATENCY_BOUNDS_MS`.
     """
 
     pid: Number
@@ -176,7 +176,6 @@ class Measured(_Message, frozen=True, tag="measured"):
     from_cache: Number
     latency_ms: tuple[float, float, float]
     latency_counts: tuple[Number, ...]
-    latency_sum_ms: float
 
 
 class Status(_Message, frozen=True, tag="status"):

@@ -42,13 +42,11 @@ class Latencies:
     """How long requests took, in milliseconds: percentiles of the last ones, a histogram of all."""
 
     counts: list[int] = field(default_factory=lambda: [0] * (len(LATENCY_BOUNDS_MS) + 1))  # one for each bucket
-    sum_ms: float = 0.0
     _last: "deque[float]" = field(default_factory=lambda: deque(maxlen=LAST))
 
     def add(self, ms: float) -> None:
         """Count a request that took so long."""
         self.counts[bisect_left(LATENCY_BOUNDS_MS, ms)] += 1
-        self.sum_ms += ms
         self._last.append(ms)
 
     def percentiles(self) -> tuple[float, float, float]:
@@ -137,7 +135,6 @@ class SharedEngine:
                 from_cache=self._from_cache,
                 latency_ms=self._latencies.percentiles(),
                 latency_counts=tuple(self._latencies.counts),
-                latency_sum_ms=round(self._latencies.sum_ms, 2),
             )
 
     def _tell(self, client: int, message: Message) -> None:

@@ -27,7 +27,7 @@ from infill_engine.types import Eagerness
 from lsp_server.cli.terminal import visible_lines
 from lsp_server.settings.schema import LEAST_BUDGET_MS, MOST_BUDGET_MS, MOST_CANDIDATES, Precision, ServerSettings
 
-Subparsers = argparse._SubParsersAction  # argparse has no public name for this type
+AddParser = Callable[..., argparse.ArgumentParser]  # `add_parser` of what argparse returns for subcommands
 
 DEFAULTS = ServerSettings()
 BENCH_PARTS = ("typing", "quality")
@@ -35,9 +35,9 @@ _PACKAGES = ("bench", "demo", "models")
 INTERRUPTED = 130  # the status a shell reports for a program ended by Ctrl-C
 
 
-def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
+def add_commands(add_parser: AddParser) -> None:
     """Declare the subcommands and their arguments."""
-    complete = _add_command(commands, "complete", "print candidates for one place in a file")
+    complete = _add_command(add_parser, "complete", "print candidates for one place in a file")
     _add_place(complete)
     complete.add_argument(
         "--candidates",
@@ -49,7 +49,7 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     _add_engine(complete)
 
     why = _add_command(
-        commands, "why", "explain what would appear at a place unasked, and why other texts were dropped"
+        add_parser, "why", "explain what would appear at a place unasked, and why other texts were dropped"
     )
     _add_place(why)
     why.add_argument(
@@ -60,30 +60,30 @@ def add_commands(commands: "Subparsers[argparse.ArgumentParser]") -> None:
     )
     _add_engine(why)
 
-    doctor = _add_command(commands, "doctor", "check what works on this machine, and say how to fix what does not")
+    doctor = _add_command(add_parser, "doctor", "check what works on this machine, and say how to fix what does not")
     doctor.add_argument(
         "file", metavar="FILE", nargs="?", type=Path, help="also report the language detected for this file"
     )
     _add_engine(doctor, from_file=True)
 
-    demo = _add_command(commands, "demo", "show a completion being computed, step by step", prints_json=False)
+    demo = _add_command(add_parser, "demo", "show a completion being computed, step by step", prints_json=False)
     demo.add_argument(
         "place", metavar="FILE:LINE:COL", nargs="?", help="a place of your own instead of the bundled one"
     )
     _add_engine(demo)
 
-    stats = _add_command(commands, "stats", "show what was shown and accepted, how fast, and why nothing was shown")
+    stats = _add_command(add_parser, "stats", "show what was shown and accepted, how fast, and why nothing was shown")
     stats.add_argument("--reset", action="store_true", help="delete the statistics")
 
     _add_bench(
-        _add_command(commands, "bench", "measure this machine; choose model, keystroke budget, number of candidates")
+        _add_command(add_parser, "bench", "measure this machine; choose model, keystroke budget, number of candidates")
     )
 
-    engine = _add_command(commands, "engine", "show, restart or stop the engine of all editor windows")
+    engine = _add_command(add_parser, "engine", "show, restart or stop the engine of all editor windows")
     engine.add_argument("what", choices=("status", "restart", "stop"), help="the action to perform")
 
-    models = _add_command(commands, "models", "list, inspect, get and forget models", prints_json=False)
-    _add_models(models.add_subparsers(title="commands", metavar="COMMAND", dest="what", required=True))
+    models = _add_command(add_parser, "models", "list, inspect, get and forget models", prints_json=False)
+    _add_models(models.add_subparsers(title="commands", metavar="COMMAND", dest="what", required=True).add_parser)
 
 
 def add_http(serving: argparse.ArgumentParser) -> None:
@@ -132,11 +132,9 @@ def run_command(name: str, options: argparse.Namespace) -> int:
     return status
 
 
-def _add_command(
-    commands: "Subparsers[argparse.ArgumentParser]", name: str, what: str, *, prints_json: bool = True
-) -> argparse.ArgumentParser:
+def _add_command(add_parser: AddParser, name: str, what: str, *, prints_json: bool = True) -> argparse.ArgumentParser:
     """Declare a subcommand that the module of the same name runs, or `command` in the package of that name."""
-    parser = commands.add_parser(name, help=what)
+    parser = add_parser(name, help=what)
     parser.set_defaults(run=partial(run_command, f"{name}.command" if name in _PACKAGES else name))
     if prints_json:
         parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -170,20 +168,23 @@ def _add_bench(bench: argparse.ArgumentParser) -> None:
     _add_precision(bench)
 
 
-def _add_models(commands: "Subparsers[argparse.ArgumentParser]") -> None:
-    commands.add_parser("list", help="list model families, their published models, and memory needs")
-    info = commands.add_parser("info", help="show a model's configuration, and whether it fits this machine")
+def _add_models(add_parser: AddParser) -> None:
+    def add(name: str, what: str) -> argparse.ArgumentParser:
+        parser = add_parser(name, help=what)
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+        return parser
+
+    add("list", "list model families, their published models, and memory needs")
+    info = add("info", "show a model's configuration, and whether it fits this machine")
     info.add_argument("name", metavar="NAME", help='"default", a GGUF file, a folder, or OWNER/NAME')
     _add_device(info)
-    forget = commands.add_parser("forget", help="delete a model's files prepared for this machine")
+    forget = add("forget", "delete a model's files prepared for this machine")
     forget.add_argument("name", metavar="NAME", help="a name that `models list` shows as prepared")
-    get = commands.add_parser("get", help="build the default model's weights here, from a published file")
+    get = add("get", "build the default model's weights here, from a published file")
     get.add_argument("name", metavar="NAME", nargs="?", default="default", help="which model (%(default)s)")
     source = get.add_mutually_exclusive_group()
     source.add_argument("--from", dest="file", metavar="FILE", help="the published file, if it is here already")
     source.add_argument("--download", action="store_true", help="fetch the published file, about 490 MB")
-    for parser in commands.choices.values():
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def _add_engine(parser: argparse.ArgumentParser, *, from_file: bool = False) -> None:

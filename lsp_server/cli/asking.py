@@ -16,7 +16,7 @@ from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.text.syntax import parser_for
 from infill_engine.types import Answer, ProjectText, Reason, Removal
 from lsp_server.cli.place import NamedPlace, OpenPlace, open_at
-from lsp_server.cli.terminal import say
+from lsp_server.cli.terminal import doing
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.project.text import project_of, read_around
 from lsp_server.protocol.uris import path_in_project, path_of
@@ -75,7 +75,7 @@ def _load_engine(options: argparse.Namespace) -> "Engine":
     if is_remote(model):
         print(disclosure(read_address(model)), file=sys.stderr)
         return load_remote(model, options.api_key_variable, settings)
-    with say(f"loading the model {options.model}"):
+    with doing(f"loading the model {options.model}"):
         return load_local(model, options.device, settings)
 
 

@@ -27,7 +27,7 @@ from infill_engine.settings import AUTO
 from infill_engine.text.languages import Support, all_entries, grammar_trouble, language, recognise
 from infill_engine.types import Answer, Reason
 from lsp_server.cli.place import UNKNOWN_LANGUAGE, open_text
-from lsp_server.cli.terminal import console_of, say
+from lsp_server.cli.terminal import console_of, doing
 from lsp_server.engine_client.client import EngineClient
 from lsp_server.engine_client.model_choice import as_shown
 from lsp_server.settings.file import measured_reason, read_file
@@ -135,7 +135,7 @@ def _checks(choice: EngineChoice, budgets_ms: tuple[int, int], file: Path | None
             return
     else:
         yield from check_card(choice)
-    with say("starting the engine"):
+    with doing("starting the engine"):
         trial = asyncio.run(_try_engine(choice, budgets_ms[0]))
     yield check_engine(trial)
     if trial.answer is not None:
@@ -143,7 +143,7 @@ def _checks(choice: EngineChoice, budgets_ms: tuple[int, int], file: Path | None
     if trial.status.model in (DEFAULT, TRUNK):
         from lsp_server.cli.speed import measure_speed
 
-        with say("measuring the model"):
+        with doing("measuring the model"):
             speed = measure_speed(choice, budgets_ms)
         yield check_speed(speed)
 

@@ -11,7 +11,7 @@ from infill_engine.types import Reason
 from lsp_server.documents.snapshots import Documents, Snapshot
 from lsp_server.project.excludes import is_excluded
 from lsp_server.protocol.positions import Place, line_content
-from lsp_server.settings.secrets import DEFAULT_EXCLUDES
+from lsp_server.settings.schema import DEFAULT_EXCLUDES
 from lsp_server.suggestions.workspace import LARGEST_SIZE
 
 UNKNOWN_LANGUAGE = "plaintext"

@@ -6,7 +6,7 @@ from statistics import median
 from infill_engine.budget.deadline import Deadline, timed
 from infill_engine.budget.work import PassState
 from infill_engine.diagnostics.benchmark.problems.problem_files import FOLDER, load_problems
-from infill_engine.diagnostics.benchmark.systems import read_up_to_the_line
+from infill_engine.diagnostics.benchmark.running import read_up_to_the_line
 from infill_engine.engine.engine import Engine
 from infill_engine.models.trunk.published_sizes import ROWS
 from infill_engine.sampling.trunk.tree_sampler import TreeSampler

@@ -24,7 +24,7 @@ def console_of(stream: TextIO) -> Console:
 
 
 @contextlib.contextmanager
-def say(what: str) -> Iterator[None]:
+def doing(what: str) -> Iterator[None]:
     """Show a message in a terminal while slow work runs."""
     console = Console(file=sys.stderr)
     if console.is_terminal and os.environ.get("TERM") != "dumb":

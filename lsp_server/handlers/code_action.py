@@ -15,8 +15,10 @@ from pygls.exceptions import JsonRpcException
 from infill_engine.budget.deadline import now
 from infill_engine.process import without_text
 from infill_engine.serving.protocol import State
+from infill_engine.types import Reason
 from lsp_server.documents.snapshots import Snapshot, text_between
 from lsp_server.protocol.positions import to_place, to_span
+from lsp_server.protocol.reasons import REASONS
 from lsp_server.session import Session
 from lsp_server.suggestions.alternatives.offers import LEAST_LEFT, Offer, Replacement, offers_for
 from lsp_server.suggestions.alternatives.targets import Extent, Target, Targets, targets_at
@@ -26,7 +28,6 @@ FIX = "quickfix.infill"
 LONGEST_TITLE = 80
 CONTENT_MODIFIED, REQUEST_FAILED = -32801, -32803  # error codes of LSP
 CHANGED = "The document has changed since the alternatives were computed. Ask for them again."
-LOADING = "The model is still being loaded."
 NONE_FOUND = "There is no alternative that the model finds likely enough. A larger explicitBudgetMs gives it more time."
 
 log = logging.getLogger(__name__)
@@ -72,7 +73,7 @@ async def code_action(session: Session, params: types.CodeActionParams, arrived:
         return actions
     # The user wants a refactoring or a fix, and should hear why there is none.
     loading = session.engine.status.state is State.LOADING
-    return [_refused(targets.refusal or (LOADING if loading else NONE_FOUND), wanted)]
+    return [_refused(targets.refusal or (REASONS[Reason.LOADING].sentence if loading else NONE_FOUND), wanted)]
 
 
 async def resolve(session: Session, action: types.CodeAction, arrived: float) -> types.CodeAction:

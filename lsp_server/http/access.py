@@ -1,12 +1,12 @@
 """Who may use the server: from which addresses, with which keys, encrypted or not."""
 
 import hmac
-import ipaddress
 import stat
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from infill_engine.engine.remote.address import is_this_machine
 from infill_engine.errors import InputError
 
 LEAST_KEY_CHARS = 16
@@ -25,7 +25,7 @@ class Access:
     @property
     def is_local(self) -> bool:
         """Whether only programs on this machine reach the address."""
-        return is_loopback(self.host)
+        return is_this_machine(self.host)
 
     def url(self, port: int) -> str:
         """Return the address of the server that listens at this port."""
@@ -63,14 +63,6 @@ def checked_access(
             "--tls-key, or --plain-http if a proxy encrypts the connection"
         )
     return access
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether an address reaches this machine only."""
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _read_keys(path: Path) -> tuple[bytes, ...]:

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from lsp_server.protocol.uris import path_of, root_of
-from lsp_server.settings.secrets import DEFAULT_EXCLUDES
+from lsp_server.settings.schema import DEFAULT_EXCLUDES
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec

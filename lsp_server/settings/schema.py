@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
@@ -14,11 +15,12 @@ from msgspec import Meta
 
 from infill_engine.engine.remote.address import KEY_VARIABLE
 from infill_engine.types import Eagerness
-from lsp_server.settings.secrets import DEFAULT_EXCLUDES
 
 SECTION = "infill"
 MOST_CANDIDATES = 16
 LEAST_BUDGET_MS, MOST_BUDGET_MS = 10, 60_000
+# The patterns of files that tend to hold secrets, after a comment.
+DEFAULT_EXCLUDES = tuple(Path(__file__).with_name("secrets.gitignore").read_text("utf-8").splitlines()[1:])
 
 
 class Fallback(StrEnum):

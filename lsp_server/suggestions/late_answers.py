@@ -5,7 +5,6 @@ another text.
 """
 
 from dataclasses import dataclass
-from enum import Enum, auto
 
 from infill_engine.types import Answer
 from lsp_server.client_state import ClientState
@@ -16,15 +15,6 @@ from lsp_server.protocol.wire import WireProtocol
 from lsp_server.suggestions.completions import Insertion
 from lsp_server.suggestions.request_builder import RequestBuilder
 from lsp_server.suggestions.unasked import unasked, worth_showing
-
-
-class Stage(Enum):
-    """How far a late answer is. If the client wants none, it stays `UNWANTED`."""
-
-    UNWANTED = auto()
-    WAITING = auto()  # the client has no reply yet
-    REPLIED = auto()  # the client shows the reply, or nothing; what is found now is late
-    TOLD = auto()  # the client was told to ask again at this place
 
 
 @dataclass(eq=False, slots=True)
@@ -42,7 +32,7 @@ class LateAnswers:
         wanted = self.requests.engine.takes_late and insertion.is_plain
         told = self._told if self._told is not None and self._told.is_at(insertion) else None
         explicit = invoked or (told is not None and told.explicit)
-        return LateAnswer(self, insertion, explicit, told is not None, Stage.WAITING if wanted else Stage.UNWANTED)
+        return LateAnswer(self, insertion, explicit, told is not None, wanted)
 
     def tell(self, late: "LateAnswer") -> None:
         """Tell the client to ask again."""
@@ -62,19 +52,20 @@ class LateAnswer:
     """What may follow the reply to one request.
 
     `explicit`: the user asked, now or before the client was told to ask again. `again`: the client was told to.
+    `wanted`: it wants to be told.
     """
 
     answers: LateAnswers
     insertion: Insertion
     explicit: bool
     again: bool
-    stage: Stage
-    shown: str = ""  # the first candidate that the client shows
+    wanted: bool
+    shown: str | None = None  # the first candidate that the client shows, "" for none; None before it has a reply
 
     @property
     def on_late(self) -> OnLate | None:
         """What gets the late answers; None if the client wants none."""
-        return None if self.stage is Stage.UNWANTED else self.found
+        return self.found if self.wanted else None
 
     def is_at(self, insertion: Insertion) -> bool:
         """Return whether the client asks at the same place of the same text."""
@@ -82,8 +73,7 @@ class LateAnswer:
 
     def replied(self, answer: Answer) -> None:
         """The client keeps what it gets in this answer."""
-        if self.stage is Stage.WAITING:
-            self.stage = Stage.REPLIED
+        if self.shown is None:
             self.shown = answer.candidates[0].text if answer.candidates else ""
 
     def found(self, answer: Answer) -> bool:
@@ -92,11 +82,11 @@ class LateAnswer:
         if not self.explicit:
             answer = unasked(requests, *self.insertion.where, self.insertion.lead, answer)
         candidates = worth_showing(answer, explicit=self.explicit).candidates
-        if self.stage is Stage.WAITING or not candidates or not requests.workspace.documents.is_newest(snapshot):
+        if self.shown is None or not candidates or not requests.workspace.documents.is_newest(snapshot):
             return False
         text = candidates[0].text
         if text == self.shown or not text.startswith(self.shown):
             return False
-        self.stage, self.shown = Stage.TOLD, text
+        self.shown = text
         self.answers.tell(self)
         return True

@@ -11,7 +11,7 @@ candidate shown by request, at any confidence, stays visible while it is being t
 was dismissed or typed past is remembered in `Dismissals`.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -215,9 +215,9 @@ class SuggestionTracker:
         else:
             # Allow further text after it: another edit that arrived at the same time, or earlier text pushed to the
             # right.
-            whole = _longest(text for text in suggestion.texts if inserted.startswith(text) and len(text) > len(before))
+            whole = [text for text in suggestion.texts if inserted.startswith(text) and len(text) > len(before)]
             if whole:
-                self._accept(suggestion, len(whole) - start)
+                self._accept(suggestion, max(map(len, whole)) - start)
             else:
                 self._end(suggestion, Outcome.REJECTED)
 
@@ -252,7 +252,3 @@ def _inserted(suggestion: _Suggestion, snapshot: Snapshot) -> str | None:
     if len(region) < len(left) + len(right) or not region.startswith(left) or not region.endswith(right):
         return None
     return with_plain_ends(region[len(left) : len(region) - len(right)])
-
-
-def _longest(texts: Iterable[str]) -> str:
-    return max(texts, key=len, default="")

@@ -1,7 +1,6 @@
 """`infill-ls bench`: which model, budget and number of candidates to use on this machine.
 
 problems          holes with their original text, and the judge of other texts
-systems           the product as a system that answers problems
 running           what is measured, and the measuring
 results           raw lines, written as soon as they were measured
 figures, verdict  the numbers, and what they recommend

@@ -7,9 +7,8 @@ so does one that comes more than GRACE_MS after its budget.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from infill_engine.diagnostics.benchmark.results import Record, Results
+from infill_engine.diagnostics.benchmark.results import BenchmarkSetting, Record, Results
 from infill_engine.diagnostics.benchmark.statistics import Estimate, mean, mean_of, median, paired_difference
-from infill_engine.diagnostics.benchmark.systems import BenchmarkSetting
 
 Value = Callable[[Record], float]
 GRACE_MS = 20.0  # on the way back to the editor

@@ -19,6 +19,17 @@ NAME = "results.jsonl"
 Record = dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class BenchmarkSetting:
+    """How many candidates are wanted, and in how many milliseconds."""
+
+    candidates: int
+    budget_ms: float
+
+    def __str__(self) -> str:
+        return f"{self.candidates} in {self.budget_ms:.0f} ms"
+
+
 @dataclass(slots=True)
 class Results:
     """The lines of one run. Those that are added are written to the file, if there is one."""

@@ -1,17 +1,20 @@
 """A run: its loaded models, and the units that are measured one after the other. Each adds its lines to the results."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
+from infill_engine.budget.deadline import Deadline, now, since
 from infill_engine.diagnostics.benchmark.problems.judging import Judge
 from infill_engine.diagnostics.benchmark.problems.problem_files import Problem
-from infill_engine.diagnostics.benchmark.results import Results
-from infill_engine.diagnostics.benchmark.systems import BenchmarkSetting, Served, System
+from infill_engine.diagnostics.benchmark.results import BenchmarkSetting, Results
 from infill_engine.engine.engine import Engine
+from infill_engine.types import InfillRequest
 
 USUAL = BenchmarkSetting(4, 150.0)
 SETTINGS = (USUAL, BenchmarkSetting(4, 300.0), BenchmarkSetting(1, 150.0), BenchmarkSetting(4, 80.0))
+SERVED = "served"  # the way of an answer of the engine as it serves
+READING_MS = 10_000  # at most, for the text up to the cursor's line
 AT_ONCE = 26  # problems in a unit
 SECONDS_AN_ANSWER = 0.25
 
@@ -66,20 +69,21 @@ class Run:
             self.results.add("load", model=model, device=engine.device, profile=engine.profile)
         return self._engines[model]
 
-    def ask(self, model: str, system: System, problem: Problem, setting: BenchmarkSetting) -> None:
-        """Have a system answer, judge its texts, and add the answer to the results."""
-        answered = system.answer(problem, setting)
+    def add_answer(
+        self, model: str, way: str, problem: Problem, setting: BenchmarkSetting, texts: tuple[str, ...], ms: float
+    ) -> None:
+        """Judge an answer's texts and add it to the results. `way` names how it was computed; `ms` is what it took."""
         self.results.add(
             "answer",
             model=model,
-            way=system.way,
+            way=way,
             problem=problem.id,
             kind=problem.kind,
             candidates=setting.candidates,
             budget_ms=setting.budget_ms,
-            texts=list(answered.texts),
-            right=self.judge.which_are_right(problem, answered.texts),
-            ms=round(answered.ms, 2),
+            texts=list(texts),
+            right=self.judge.which_are_right(problem, texts),
+            ms=round(ms, 2),
         )
 
 
@@ -107,7 +111,19 @@ def parted(
     ]
 
 
+def read_up_to_the_line(engine: Engine, request: InfillRequest) -> None:
+    """Have an engine read the text up to the cursor's line."""
+    line = request.prefix.rfind("\n") + 1
+    engine.prefetch(replace(request, prefix=request.prefix[:line]), Deadline.after_ms(READING_MS))
+
+
 def _measure(run: Run, model: str, setting: BenchmarkSetting, problems: tuple[Problem, ...]) -> None:
-    system = Served(run.engine(model))
+    """Have the engine answer as it serves. The text up to the cursor's line is read first, as while typing."""
+    engine = run.engine(model)
     for problem in problems:
-        run.ask(model, system, problem, setting)
+        request = problem.request(setting.candidates)
+        read_up_to_the_line(engine, request)
+        began = now()
+        answer = engine.fresh(request, Deadline.after_ms(setting.budget_ms))
+        texts = tuple(candidate.text for candidate in answer.candidates)
+        run.add_answer(model, SERVED, problem, setting, texts, since(began))

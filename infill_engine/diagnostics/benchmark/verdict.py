@@ -17,10 +17,9 @@ from infill_engine.diagnostics.benchmark.figures import (
     quality,
     typing_ms,
 )
-from infill_engine.diagnostics.benchmark.results import Record, Results
-from infill_engine.diagnostics.benchmark.running import USUAL
+from infill_engine.diagnostics.benchmark.results import BenchmarkSetting, Record, Results
+from infill_engine.diagnostics.benchmark.running import SERVED, USUAL
 from infill_engine.diagnostics.benchmark.statistics import SIGNIFICANT, Estimate, mean, median
-from infill_engine.diagnostics.benchmark.systems import SERVED, BenchmarkSetting
 
 SLOWEST_MS = 300.0  # a longer budget is not recommended for typing, whatever it brings
 IN_TIME = 0.95  # share of the answers inside the budget that a setting needs

@@ -74,7 +74,7 @@ def read_address(name: str) -> Address:
             name, f"it contains a user name or query; put the key into the environment variable {KEY_VARIABLE} instead"
         )
     encrypted = url.scheme == "https"
-    if not encrypted and not found["plain"] and not _is_this_machine(url.hostname):
+    if not encrypted and not found["plain"] and not is_this_machine(url.hostname):
         raise InputError(
             f"`{name}` would send your text to {url.hostname} unencrypted, for anyone on the way to read. Use https, "
             f"or, if that network is yours, say so: {found['api']}{UNENCRYPTED}:{found['url']}"
@@ -86,7 +86,7 @@ def read_address(name: str) -> Address:
 
 def disclosure(address: Address) -> str:
     """Return the notice to the user about what is sent."""
-    how = "" if address.encrypted or _is_this_machine(address.host) else ", unencrypted"
+    how = "" if address.encrypted or is_this_machine(address.host) else ", unencrypted"
     return (
         f"infill-ls: the text around the cursor is sent to {address.place}{how} whenever you type, because the model "
         "that was chosen is on that server. Excluded files are not sent."
@@ -111,9 +111,10 @@ def _model_of(name: str, api: Api, url: SplitResult) -> tuple[str, FimTokens | N
     return model, families[wanted]
 
 
-def _is_this_machine(host: str) -> bool:
+def is_this_machine(host: str) -> bool:
+    """Return whether a host name or an address reaches this machine only."""
     try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
 

@@ -19,7 +19,7 @@ from infill_engine.models.registry import TRUNK, folder_of, resolved
 from infill_engine.serving.starting import load_local, set_threads
 from infill_engine.settings import EngineSettings, ModelSettings
 from lsp_server.cli import BENCH_PARTS, INTERRUPTED
-from lsp_server.cli.terminal import console_of, say
+from lsp_server.cli.terminal import console_of, doing
 from lsp_server.settings.file import write_file
 from lsp_server.settings.schema import ServerSettings
 
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     """Measure, report, and apply the verdict if asked to. Return 1 if nothing could be measured."""
     set_threads()  # must run before torch is imported
     models = _models(options)
-    with say("looking at this machine"):
+    with doing("looking at this machine"):
         made = begin(options, models)
     units, most_seconds = _units(made, options)
     interrupted = measure(made.results, units, most_seconds)

@@ -3,7 +3,7 @@
 import argparse
 import sys
 from dataclasses import replace
-from importlib.resources import files
+from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
@@ -18,9 +18,7 @@ from lsp_server.cli.terminal import console_of, visible
 from lsp_server.protocol.positions import line_content
 from lsp_server.settings.schema import ServerSettings
 
-EXAMPLE = "example.py"
-HOLE_LINE = "        writer.writerow((entry.day.isoformat(), entry.payee, entry.amount, entry.category))\n"
-HOLE_TEXT = "entry.amount"
+OPEN, CLOSE = "⟦", "⟧"  # mark the piece of the example that is taken out
 LINES_ABOVE, LINES_BELOW = 4, 3
 
 
@@ -29,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
     if is_remote(options.model):
         raise InputError("the passes of a remote model cannot be shown; use `infill-ls complete FILE:LINE:COL`")
     console, player, settings = console_of(sys.stdout), CanvasPlayer(), ServerSettings(budget_ms=options.budget_ms)
-    example = bundled() if options.place is None else None
+    example, piece = bundled() if options.place is None else (None, "")
     named, opened, asked = ask_at_place(options, settings, player.record, example=example, read_before=True)
     if opened is None:
         print_answer(asked, named, opened)
@@ -38,8 +36,8 @@ def run(options: argparse.Namespace) -> int:
     player.show(console)
     console.print()
     print_answer(asked, named, opened)
-    if example is not None:
-        console.print(f"The author wrote: {HOLE_TEXT}")
+    if piece:
+        console.print(f"The author wrote: {piece}")
     console.print(
         "Before that the model was loaded and both sides were read. The server reads ahead too: when a file is opened, "
         "and while you type. README.md says how to use it in your editor.",
@@ -48,16 +46,14 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def bundled() -> tuple[NamedPlace, OpenPlace]:
-    """Return the place of the hole, and the bundled file without HOLE_TEXT."""
-    path = files("lsp_server.cli.demo") / EXAMPLE
-    text = path.read_text(encoding="utf-8")
-    rows = text.splitlines(keepends=True)
-    row, column = rows.index(HOLE_LINE), HOLE_LINE.index(HOLE_TEXT)
-    rows[row] = HOLE_LINE.replace(HOLE_TEXT, "", 1)
-    snapshot = open_text("file:///example.py", "python", "".join(rows))
-    opened = OpenPlace(replace(snapshot, cursor=(row, column)), (row, column))
-    return NamedPlace.parse(f"{EXAMPLE}:{row + 1}:{column + 1}"), opened
+def bundled() -> tuple[tuple[NamedPlace, OpenPlace], str]:
+    """Return the place of the hole, the bundled file without the piece that was there, and that piece."""
+    text = Path(__file__).with_name("example.txt").read_text(encoding="utf-8")
+    before, _, rest = text.partition(OPEN)
+    piece, _, after = rest.partition(CLOSE)
+    place = before.count("\n"), len(before.rpartition("\n")[2])
+    snapshot = replace(open_text("file:///example.py", "python", before + after), cursor=place)
+    return (NamedPlace(Path("example.py"), place[0] + 1, place[1] + 1), OpenPlace(snapshot, place)), piece
 
 
 def _print_hole(console: Console, named: NamedPlace, opened: OpenPlace) -> None:

@@ -21,7 +21,7 @@ from infill_engine.errors import InputError
 from infill_engine.models.published.catalogue import BYTES, CATALOGUE, Family, Published, known_for
 from infill_engine.models.registry import resolved
 from lsp_server.cli.models import get, here
-from lsp_server.cli.terminal import console_of, say, visible, visible_lines
+from lsp_server.cli.terminal import console_of, doing, visible, visible_lines
 
 if TYPE_CHECKING:
     from infill_engine.models.checkpoint.inspect import Described
@@ -32,8 +32,8 @@ BENCHMARK = "HumanEval-Infilling, single line, pass@1 in percent, as published; 
 
 def run(options: argparse.Namespace) -> int:
     """Return the subcommand's exit status: 1 if a model does not fit."""
-    doing = {"list": _list, "info": _info, "get": get.run, "forget": here.forget}
-    return doing[options.what](options)
+    commands = {"list": _list, "info": _info, "get": get.run, "forget": here.forget}
+    return commands[options.what](options)
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -82,7 +82,7 @@ def _info(options: argparse.Namespace) -> int:
         )
     from infill_engine.models.checkpoint.inspect import describe
 
-    with say(f"looking at {options.name}"):
+    with doing(f"looking at {options.name}"):
         found = describe(resolved(options.name, Path.cwd()), options.device)
     fits = any(needed <= found.free for needed in found.memory.values())
     if options.json:

@@ -19,7 +19,7 @@ from infill_engine.errors import InputError
 from infill_engine.models.checkpoint.user_data import trunk_folder
 from infill_engine.models.registry import DEFAULT, TRUNK
 from lsp_server.cli.models import building
-from lsp_server.cli.terminal import console_of, say
+from lsp_server.cli.terminal import console_of, doing
 
 NAMES = (DEFAULT, TRUNK)
 LINE_SECONDS = 5.0  # between two lines of progress when there is no terminal
@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
             f"`models get` builds the default model, not {options.name}; a published model is fetched when it is first "
             f"used: `infill-ls complete FILE:LINE:COL --model {options.name}`"
         )
-    with say("checking the weights"):
+    with doing("checking the weights"):
         present = building.intact_folder()
     if present is not None:
         where = "already built" if present == trunk_folder() else "installed with infill-ls"

@@ -18,7 +18,7 @@ from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.prepared import PreparedModel, delete, kept_files
 from infill_engine.models.trunk.published_sizes import ROWS, Expected, expected
 from infill_engine.serving.starting import load_local
-from lsp_server.cli.terminal import console_of, say
+from lsp_server.cli.terminal import console_of, doing
 from lsp_server.settings.file import read_file
 from lsp_server.settings.schema import read_settings
 
@@ -53,7 +53,7 @@ class Here:
 def look() -> Here:
     """Load the default model, if it is here, and measure a pass; say what larger ones would cost."""
     own, pass_ms = NO_SIZES, 0.0
-    with say("measuring the default model"), suppress(ModelError):  # without it, only memory is known
+    with doing("measuring the default model"), suppress(ModelError):  # without it, only memory is known
         own, pass_ms = default_pass()
     free, budget_ms = psutil.virtual_memory().available, read_settings(read_file()[0])[0].budget_ms
     return Here(expected(own, pass_ms), int(free), budget_ms, kept_files(prepared_folder()))

@@ -2,26 +2,15 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from infill_engine.budget.deadline import now
 from infill_engine.edits.types import Diagnostic, Edit, Kind, NextEditRequest, NextEdits, Proposal, Span
 from infill_engine.text.languages import related
 from infill_engine.types import Answer, Eagerness
 from lsp_server.documents.snapshots import Snapshot
+from lsp_server.engine_client.client import EngineClient
 from lsp_server.suggestions.next_edits.bursts import Burst, place_at
 from lsp_server.suggestions.unasked import worth_showing
-
-
-class AnswersNextEdits(Protocol):
-    """What asks the engine for next edits: `EngineClient`."""
-
-    async def next_edits(self, document: str, request: NextEditRequest, due: float) -> NextEdits:
-        """Return the answer in time for a reply by `due`, in seconds of `deadline.now`."""
-
-
-def nothing() -> None:
-    """Do nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +23,11 @@ class ByModel:
     it. `show_from` is what the settings say of completions.
     """
 
-    engine: AnswersNextEdits
+    engine: EngineClient
     document: str
     seconds: float
     wait_seconds: float
-    on_late: Callable[[], None] = nothing
+    on_late: Callable[[], None] = lambda: None
     complete: Callable[[Snapshot, int], Awaitable[Answer]] | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
     project_text: str = ""

@@ -132,7 +132,6 @@ def test_what_is_measured(shared: Shared) -> None:
     assert (measured.clients, measured.answers, measured.waiting) == (0, 1, 0)
     assert measured.latency_ms == (250.0, 250.0, 250.0)
     assert measured.latency_counts[LATENCY_BOUNDS_MS.index(300)] == sum(measured.latency_counts) == 1
-    assert measured.latency_sum_ms == 250.0
 
 
 def test_shares_decay() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from command_line import infill_ls, run_here
 
-from lsp_server.cli.demo.command import HOLE_TEXT, bundled
+from lsp_server.cli.demo.command import bundled
 
 SCRIPT = {
     "rules": [
@@ -51,9 +51,9 @@ def test_places_that_are_none(tmp_path: Path) -> None:
 
 
 def test_the_bundled_file_is_whole_with_its_piece() -> None:
-    named, opened = bundled()
+    (named, opened), piece = bundled()
     row, column = opened.place
     assert (named.line, named.column) == (row + 1, column + 1)
     lines = list(opened.snapshot.lines)
-    lines[row] = lines[row][:column] + HOLE_TEXT + lines[row][column:]
+    lines[row] = lines[row][:column] + piece + lines[row][column:]
     ast.parse("".join(lines))

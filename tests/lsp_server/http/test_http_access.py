@@ -8,8 +8,9 @@ import pytest
 from clients import llama_vim
 from http_server import Server, certified, serving
 
+from infill_engine.engine.remote.address import is_this_machine
 from lsp_server.__main__ import main
-from lsp_server.http.access import Access, is_loopback
+from lsp_server.http.access import Access
 
 KEY, OTHER = "a-key-of-somebody", "another-key-of-a-team"
 GOOD = llama_vim("x = │\n")
@@ -102,7 +103,7 @@ def test_an_address_that_cannot_be_had(keys: Path, server: Server, host: str) ->
     ],
 )
 def test_loopback(host: str, expected: bool) -> None:
-    assert is_loopback(host) is expected
+    assert is_this_machine(host) is expected
 
 
 def test_a_key_is_a_whole_one() -> None:

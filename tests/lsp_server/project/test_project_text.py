@@ -20,8 +20,7 @@ from lsp_server.project import text as stored_texts
 from lsp_server.project.text import ProjectTexts, project_of, read_around
 from lsp_server.server import create_server
 from lsp_server.session import Session
-from lsp_server.settings.schema import ServerSettings
-from lsp_server.settings.secrets import DEFAULT_EXCLUDES
+from lsp_server.settings.schema import DEFAULT_EXCLUDES, ServerSettings
 
 REPOSITORY = Path(__file__).parents[3]
 LINE = "connection = open_connection(host, port)\n"

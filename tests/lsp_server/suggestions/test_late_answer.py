@@ -9,7 +9,7 @@ from lsprotocol import types
 from infill_engine.types import Answer, Candidate, Reason
 from lsp_server.client_state import ClientFeatures, ClientState
 from lsp_server.suggestions.completions import Insertion
-from lsp_server.suggestions.late_answers import LateAnswers, Stage
+from lsp_server.suggestions.late_answers import LateAnswers
 from lsp_server.suggestions.outcomes import SuggestionTracker
 from lsp_server.suggestions.unwanted import offered
 from lsp_server.suggestions.workspace import Workspace
@@ -63,7 +63,7 @@ def test_what_is_told(shown: str, late: str, confidence: float, invoked: bool, i
     assert case.answer.found(answer(late, confidence)) is is_told
     told = [("infill/lateAnswer", {"uri": "file:///a.py", "version": 7, "position": types.Position(0, 5)})]
     assert case.told == (told if is_told else [])
-    assert case.answer.stage is (Stage.TOLD if is_told else Stage.REPLIED)
+    assert case.answer.shown == (late if is_told else shown)
     again = case.late.at(case.insertion, invoked=False)
     assert (again.again, again.explicit) == (is_told, is_told and invoked)
 
@@ -76,7 +76,7 @@ def test_what_was_told_of_counts_as_shown() -> None:
 
 def test_nothing_is_told_before_the_reply_or_after_a_change() -> None:
     case = Case()
-    assert (case.answer.found(answer("alpha(1)")), case.answer.stage) == (False, Stage.WAITING)
+    assert (case.answer.found(answer("alpha(1)")), case.answer.shown) == (False, None)
     case.shows("")
     case.requests.workspace.documents.open("file:///a.py", "python", "x = 1", 8)
     assert not case.answer.found(answer("alpha(1)"))
