@@ -4,6 +4,8 @@ A missing grammar is not an error: every function returns None and its callers f
 Every call makes a new parser (a third of a microsecond), because one parser must not be shared by two threads.
 """
 
+from functools import lru_cache
+
 from tree_sitter import Language, Node, Parser, Tree
 
 from infill_engine.text.languages import grammar_of
@@ -12,6 +14,7 @@ from infill_engine.text.languages import language as language_named
 MOST_VISITED = 2000  # nodes; beyond this, an exact count does not matter
 
 
+@lru_cache(maxsize=256)
 def grammar(language: str) -> Language | None:
     """Return the grammar of a language, or None if there is no usable one."""
     return grammar_of(language_named(language))
