@@ -27,7 +27,7 @@ def decided(tree: ast.AST) -> Iterator[str]:
     """Yield the names of the reasons that a file's code decides, not those that it compares, describes or looks up."""
     looked_up = tree.keys if isinstance(tree, ast.Dict) else ()
     for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.Compare | ast.Tuple) or node in looked_up:
+        if isinstance(node, ast.Compare | ast.Tuple | ast.Subscript) or node in looked_up:
             continue
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "Reason":
             yield node.attr
@@ -83,5 +83,7 @@ def test_the_named_files_exist() -> None:
 
 
 def test_comparisons_do_not_decide() -> None:
-    code = "if reason is Reason.BLANK: reason = Reason.UNDO\nSKIPPED = (Reason.LOADING,)\nA = {Reason.DEADLINE: 1}"
+    code = (
+        "if reason is Reason.BLANK: reason = Reason.UNDO\nS = (Reason.LOADING,)\nA = {Reason.DEADLINE: 1}[Reason.BLANK]"
+    )
     assert set(decided(ast.parse(code))) == {"UNDO"}
