@@ -21,7 +21,8 @@ from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.protocol.reasons import told
 from lsp_server.session import Session
 from lsp_server.settings.schema import MOST_CANDIDATES
-from lsp_server.suggestions.completions import CompletionQuery, Insertion
+from lsp_server.suggestions.completions import CompletionQuery
+from lsp_server.suggestions.request_builder import Insertion
 
 
 async def candidates(session: Session, params: CandidatesParams, arrived: float) -> dict[str, object]:

@@ -15,7 +15,8 @@ from lsp_server.protocol.messages import accepted_command
 from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.session import Session
 from lsp_server.settings.schema import Fallback, read_settings
-from lsp_server.suggestions.completions import CompletionQuery, Insertion
+from lsp_server.suggestions.completions import CompletionQuery
+from lsp_server.suggestions.request_builder import Insertion
 
 CUT_OFF = " …"
 

@@ -7,7 +7,8 @@ from lsp_server.documents.snapshots import Snapshot
 from lsp_server.protocol.messages import accepted_command
 from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.session import Session
-from lsp_server.suggestions.completions import CompletionQuery, Insertion
+from lsp_server.suggestions.completions import CompletionQuery
+from lsp_server.suggestions.request_builder import Insertion
 
 
 async def inline_completion(

@@ -7,46 +7,17 @@ from dataclasses import dataclass, replace
 from infill_engine.budget.deadline import now
 from infill_engine.process import without_text
 from infill_engine.types import OVERTAKEN, Answer, Candidate, InfillRequest, Reason, Source
-from lsp_server.documents.snapshots import Snapshot, TextChange, edited_lines
 from lsp_server.engine_client.client import EngineClient, reply_by
 from lsp_server.engine_client.pending import OnLate, OnPreview
-from lsp_server.protocol.positions import Place
 from lsp_server.status import StatusReporter
 from lsp_server.suggestions.prefetch import Prefetcher
-from lsp_server.suggestions.request_builder import RequestBuilder
+from lsp_server.suggestions.request_builder import Insertion, RequestBuilder
 from lsp_server.suggestions.unasked import quiet_at, unasked, worth_showing
 from lsp_server.usage.counters import UsageCounters
 
 WITHOUT_ENGINE = (Reason.LOADING, Reason.WORKER_FAILED)
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Insertion:
-    """Where candidates go: `lead` and a candidate replace the text from `start` to `end`, in one row."""
-
-    snapshot: Snapshot
-    start: Place
-    end: Place
-    lead: str = ""
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether only the candidate is inserted, and nothing is replaced."""
-        return not self.lead and self.start == self.end
-
-    @property
-    def where(self) -> tuple[Snapshot, Place, Place]:
-        """The document and the range that is replaced."""
-        return self.snapshot, self.start, self.end
-
-    def applied(self) -> tuple[Snapshot, Place]:
-        """Return the text with `lead` in place of what is replaced, and the place after it."""
-        if self.is_plain:
-            return self.snapshot, self.start
-        edited = edited_lines(self.snapshot, TextChange(self.lead, self.start, self.end))
-        return edited, edited.cursor
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +88,7 @@ class Completions:
         if not workspace.documents.is_newest(snapshot):
             return Answer(reason=Reason.SUPERSEDED)
         if not asked.invoked:
-            answer = unasked(requests, *insertion.where, insertion.lead, answer)
+            answer = unasked(requests, insertion, answer)
         answer = worth_showing(answer, explicit=asked.explicit)
         shown_on = insertion.is_plain and answer.reason not in OVERTAKEN
         rest = requests.suggestions.rest(snapshot, place) if shown_on else ""

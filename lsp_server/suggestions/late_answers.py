@@ -12,8 +12,7 @@ from lsp_server.engine_client.pending import OnLate
 from lsp_server.protocol.messages import LATE_ANSWER
 from lsp_server.protocol.positions import to_position
 from lsp_server.protocol.wire import WireProtocol
-from lsp_server.suggestions.completions import Insertion
-from lsp_server.suggestions.request_builder import RequestBuilder
+from lsp_server.suggestions.request_builder import Insertion, RequestBuilder
 from lsp_server.suggestions.unasked import unasked, worth_showing
 
 
@@ -80,7 +79,7 @@ class LateAnswer:
         """Tell the client, and return True, if a late answer is worth showing in the place of what is shown."""
         requests, snapshot = self.answers.requests, self.insertion.snapshot
         if not self.explicit:
-            answer = unasked(requests, *self.insertion.where, self.insertion.lead, answer)
+            answer = unasked(requests, self.insertion, answer)
         candidates = worth_showing(answer, explicit=self.explicit).candidates
         if self.shown is None or not candidates or not requests.workspace.documents.is_newest(snapshot):
             return False

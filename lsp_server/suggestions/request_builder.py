@@ -1,17 +1,44 @@
-"""The engine's requests for places in open documents."""
+"""Where candidates go in open documents, and the engine's requests for such places."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from infill_engine.settings import WindowSettings
 from infill_engine.types import AlternativesRequest, InfillRequest, ProjectText, Surroundings
-from lsp_server.documents.snapshots import Snapshot
+from lsp_server.documents.snapshots import Snapshot, TextChange, edited_lines
 from lsp_server.engine_client.client import EngineClient
 from lsp_server.protocol.positions import Place
 from lsp_server.suggestions.outcomes import SuggestionTracker
 from lsp_server.suggestions.workspace import Workspace
 
 ALTERNATIVES = 8  # that the engine is asked for; invalid ones are left out afterwards
+
+
+@dataclass(frozen=True, slots=True)
+class Insertion:
+    """Where candidates go: `lead` and a candidate replace the text from `start` to `end`, in one row."""
+
+    snapshot: Snapshot
+    start: Place
+    end: Place
+    lead: str = ""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether only the candidate is inserted, and nothing is replaced."""
+        return not self.lead and self.start == self.end
+
+    @property
+    def where(self) -> tuple[Snapshot, Place, Place]:
+        """The document and the range that is replaced."""
+        return self.snapshot, self.start, self.end
+
+    def applied(self) -> tuple[Snapshot, Place]:
+        """Return the text with `lead` in place of what is replaced, and the place after it."""
+        if self.is_plain:
+            return self.snapshot, self.start
+        edited = edited_lines(self.snapshot, TextChange(self.lead, self.start, self.end))
+        return edited, edited.cursor
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from infill_engine.types import Answer, Candidate, Reason, Source
 from lsp_server.documents.snapshots import EditKind, Snapshot, text_between
 from lsp_server.protocol.positions import Place, line_content
 from lsp_server.protocol.uris import path_of
-from lsp_server.suggestions.request_builder import RequestBuilder
+from lsp_server.suggestions.request_builder import Insertion, RequestBuilder
 
 _QUIET_AFTER = {EditKind.DELETION: Reason.DELETION, EditKind.UNDO: Reason.UNDO}
 # A path in a line that imports or links. Absolute addresses, packages and paths with variables are not looked at.
@@ -48,10 +48,8 @@ def worth_showing(answer: Answer, *, explicit: bool) -> Answer:
     return answer
 
 
-def unasked(
-    requests: RequestBuilder, snapshot: Snapshot, start: Place, end: Place, lead: str, answer: Answer
-) -> Answer:
-    """Return the part of an answer that may be shown unasked, where `lead` and a text would replace `start` to `end`.
+def unasked(requests: RequestBuilder, insertion: Insertion, answer: Answer) -> Answer:
+    """Return the part of an answer that may be shown unasked at a place.
 
     Left out is what the user typed past, and what names a file that does not exist. If the best text brings back what
     was deleted there, nothing is shown: the user is about to write something else. A block without a body is not shown,
@@ -60,22 +58,23 @@ def unasked(
     dismissals, deletions = requests.suggestions.dismissals, requests.suggestions.deletions
 
     def is_past(each: Candidate) -> bool:
-        return dismissals.was_typed_past(snapshot, start, end, lead + each.text)
+        return dismissals.was_typed_past(*insertion.where, insertion.lead + each.text)
 
-    filled = tuple(_without_empty_bodies(answer, snapshot, start, lead))
+    filled = tuple(_without_empty_bodies(answer, insertion))
     new = tuple(each for each in filled if not is_past(each))
     if filled and not new:
         return Answer(reason=Reason.DISMISSED)
-    if new and deletions.restores(snapshot, start, end, lead + new[0].text):
+    if new and deletions.restores(*insertion.where, insertion.lead + new[0].text):
         return Answer(reason=Reason.DELETION)
-    kept = tuple(each for each in new if not _is_invented(requests, snapshot, start, end, lead, each))
+    kept = tuple(each for each in new if not _is_invented(requests, insertion, each))
     return replace(answer, candidates=kept) if kept or not answer.candidates else Answer(reason=Reason.LOW_CONFIDENCE)
 
 
-def _without_empty_bodies(answer: Answer, snapshot: Snapshot, start: Place, lead: str) -> Iterator[Candidate]:
+def _without_empty_bodies(answer: Answer, insertion: Insertion) -> Iterator[Candidate]:
     """Yield the candidates up to a body that is empty, each text once."""
+    snapshot, start, _ = insertion.where
     above = next((row for row in range(start[0] - 1, -1, -1) if snapshot.lines[row].strip()), start[0])
-    before = text_between(snapshot.lines, (above, 0), start) + lead
+    before = text_between(snapshot.lines, (above, 0), start) + insertion.lead
     seen: set[str] = set()
     for each in answer.candidates:
         text = without_empty_body(before, each.text, snapshot.language)
@@ -84,15 +83,13 @@ def _without_empty_bodies(answer: Answer, snapshot: Snapshot, start: Place, lead
             yield each if text == each.text else replace(each, text=text)
 
 
-def _is_invented(
-    requests: RequestBuilder, snapshot: Snapshot, start: Place, end: Place, lead: str, candidate: Candidate
-) -> bool:
+def _is_invented(requests: RequestBuilder, insertion: Insertion, candidate: Candidate) -> bool:
     """Return whether a text names a missing file, unless the text around it leaves no choice: one to be written."""
-    documents, project = requests.workspace.documents, requests.workspace.project
+    documents, project, snapshot = requests.workspace.documents, requests.workspace.project, insertion.snapshot
     known = chain((path_of(other.uri) for other in documents.snapshots()), project.paths(snapshot.uri))
-    if not invents(snapshot, start, end, lead + candidate.text, known):
+    if not invents(*insertion.where, insertion.lead + candidate.text, known):
         return False
-    drafts = requests.completion(snapshot, end).drafts if start == end and not lead else ()
+    drafts = requests.completion(snapshot, insertion.end).drafts if insertion.is_plain else ()
     return all(draft.text != candidate.text for draft in drafts or () if draft.sure)
 
 

@@ -10,6 +10,7 @@ from infill_engine.types import Answer, Candidate, Reason
 from lsp_server.documents.snapshots import TextChange
 from lsp_server.protocol.positions import Place
 from lsp_server.suggestions.outcomes import SuggestionTracker
+from lsp_server.suggestions.request_builder import Insertion
 from lsp_server.suggestions.unasked import unasked
 from lsp_server.suggestions.workspace import Workspace
 
@@ -62,7 +63,7 @@ class Document:
     def shown(self, at: int, text: str) -> Answer:
         snapshot, place = self.documents.get(URI), place_of(self.text[:at])
         assert snapshot is not None
-        return unasked(self.requests, snapshot, place, place, "", Answer((Candidate(text, 0.9),)))
+        return unasked(self.requests, Insertion(snapshot, place, place), Answer((Candidate(text, 0.9),)))
 
 
 def opened(marked: str) -> tuple[Document, int, int]:

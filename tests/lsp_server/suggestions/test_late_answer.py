@@ -8,9 +8,9 @@ from lsprotocol import types
 
 from infill_engine.types import Answer, Candidate, Reason
 from lsp_server.client_state import ClientFeatures, ClientState
-from lsp_server.suggestions.completions import Insertion
 from lsp_server.suggestions.late_answers import LateAnswers
 from lsp_server.suggestions.outcomes import SuggestionTracker
+from lsp_server.suggestions.request_builder import Insertion
 from lsp_server.suggestions.unwanted import offered
 from lsp_server.suggestions.workspace import Workspace
 
