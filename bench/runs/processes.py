@@ -14,7 +14,7 @@ from bench.runs.drift import cycle, generations
 from bench.runs.passes import measure_passes
 from infill_engine.diagnostics.benchmark.problems.problem_files import Problem
 from infill_engine.diagnostics.benchmark.results import Record
-from infill_engine.diagnostics.benchmark.running import Load, Run, Unit
+from infill_engine.diagnostics.benchmark.running import LoadEngine, Run, Unit
 from infill_engine.errors import ModelError
 from infill_engine.sampling.canvas.canvas_sampler import CanvasSampler
 from infill_engine.sampling.trunk.tree_sampler import TreeSampler
@@ -47,7 +47,7 @@ def _process(run: Run, number: int) -> None:
 
 
 def _live(
-    load: Load, model: str, pass_seconds: float, problems: Sequence[Problem], numbers: range
+    load: LoadEngine, model: str, pass_seconds: float, problems: Sequence[Problem], numbers: range
 ) -> tuple[list[Record], list[Record]]:
     engine = load(model)
     assert isinstance(engine.proposer, TreeSampler | CanvasSampler)

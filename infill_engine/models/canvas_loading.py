@@ -20,11 +20,11 @@ from infill_engine.models.stock.loader import Opened
 from infill_engine.process import Report
 from infill_engine.settings import AUTO, ModelSettings
 
-Load = Callable[[Opened], CanvasModel]
+LoadFamily = Callable[[Opened], CanvasModel]
 
 
 # By the model_type of config.json. The function checks anything else that tells two families apart, such as a token.
-FAMILIES: dict[str, Load] = {
+FAMILIES: dict[str, LoadFamily] = {
     "Dream": masked.load_dream,
     "dream": masked.load_dream,
     "a2d-qwen2": masked.load_a2d,

@@ -241,10 +241,10 @@ class Queues:
         self.searching = None
 
 
-Key = TypeVar("Key")
+K = TypeVar("K")
 
 
-def _put(queue: dict[Key, Task], name: Key, task: Task, most: int) -> None:
+def _put(queue: dict[K, Task], name: K, task: Task, most: int) -> None:
     """Queue work. Drop the oldest if there is more than `most`."""
     queue[name] = task
     if len(queue) > most:

@@ -10,7 +10,7 @@ from infill_engine.types import InfillRequest
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class EmbeddedRegion:
     """The embedded code on both sides of the cursor, and its language's LSP identifier."""
 
     prefix: str
@@ -19,7 +19,7 @@ class Region:
 
 
 @lru_cache(maxsize=16)
-def region(prefix: str, suffix: str, language: str) -> Region | None:
+def region(prefix: str, suffix: str, language: str) -> EmbeddedRegion | None:
     """Return the embedded code around the cursor between two texts; None if the cursor is in the document's own
     language."""
     for form in language_named(language).embedded:
@@ -43,7 +43,7 @@ def within_embedded(request: InfillRequest) -> InfillRequest:
     return replace(request, prefix=found.prefix, suffix=found.suffix, language=found.language)
 
 
-def _within(form: Embedded, prefix: str, suffix: str) -> Region | None:
+def _within(form: Embedded, prefix: str, suffix: str) -> EmbeddedRegion | None:
     last = None
     for last in form.open.finditer(prefix):  # noqa: B007 - the last one is wanted
         pass
@@ -60,4 +60,4 @@ def _within(form: Embedded, prefix: str, suffix: str) -> Region | None:
     if language_named(named).id == GENERIC:
         return None
     end = form.close.search(suffix)
-    return Region(code, suffix if end is None else suffix[: end.start()], named.lower())
+    return EmbeddedRegion(code, suffix if end is None else suffix[: end.start()], named.lower())

@@ -12,7 +12,7 @@ from infill_engine.text.languages.queries import ARGUMENT, BLOCK, PROSE, STATEME
 from infill_engine.text.syntax import nodes_around
 from infill_engine.text.validity import is_strict
 
-Point = tuple[int, int]  # a row of the tree's text and a column in bytes
+TreePoint = tuple[int, int]  # a row of the tree's text and a column in bytes
 
 _CALLABLE = ("function", "method", "lambda", "constructor", "func")
 _ENTRIES = frozenset({"pair", "block_mapping_pair", "table", "block_sequence_item"})
@@ -24,8 +24,8 @@ class Part:
     """A part of a program. `label` is what a programmer calls it. `lines` says that it may have several lines."""
 
     label: str
-    start: Point
-    end: Point
+    start: TreePoint
+    end: TreePoint
     lines: bool
 
 
@@ -76,13 +76,13 @@ def is_broken(tree: Tree, start: int, end: int) -> bool:
     return node is not None and node.has_error
 
 
-def faulty_spans(tree: Tree, first: int, last: int) -> list[tuple[Point, Point]]:
+def faulty_spans(tree: Tree, first: int, last: int) -> list[tuple[TreePoint, TreePoint]]:
     """Return the broken part of each row from `first` to `last` in which an error begins.
 
     An error that begins above counts for `first`. Only the innermost errors count. For a missing token the part is
     empty. A column may be beyond the end of its row.
     """
-    found: dict[int, tuple[Point, Point]] = {}
+    found: dict[int, tuple[TreePoint, TreePoint]] = {}
     waiting = [tree.root_node] if tree.root_node.has_error else []
     while waiting:
         node = waiting.pop()
@@ -133,6 +133,6 @@ def _is_condition(node: Node) -> bool:
     return parent.child_by_field_name("condition") == node
 
 
-def _point(point: Point) -> Point:
+def _point(point: TreePoint) -> TreePoint:
     row, column = point
     return row, column

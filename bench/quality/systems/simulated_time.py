@@ -19,7 +19,7 @@ from infill_engine.budget.work import Costs, Job, Phase
 from infill_engine.engine.engine import Engine
 from infill_engine.errors import InputError
 from infill_engine.models.trunk.backends.interface import Backend, PassResult
-from infill_engine.models.trunk.forms import Form
+from infill_engine.models.trunk.forms import PassForm
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.slots import Rows
 from infill_engine.sampling.proposals import Proposals
@@ -43,7 +43,7 @@ class RecordedCosts(msgspec.Struct, frozen=True):
 
     processor: str
     threads: int
-    forms: list[Form]
+    forms: list[PassForm]
     when: str
     reading: list[Pass]
     passes: list[Pass]

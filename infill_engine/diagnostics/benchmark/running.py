@@ -18,7 +18,7 @@ READING_MS = 10_000  # at most, for the text up to the cursor's line
 AT_ONCE = 26  # problems in a unit
 SECONDS_AN_ANSWER = 0.25
 
-Load = Callable[[str], Engine]
+LoadEngine = Callable[[str], Engine]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Run:
     models: tuple[str, ...]
     problems: tuple[Problem, ...]
     results: Results
-    load: Load
+    load: LoadEngine
     judge: Judge = field(default_factory=Judge)
     _engines: dict[str, Engine] = field(default_factory=dict)
 

@@ -13,7 +13,7 @@ from torch.overrides import TorchFunctionMode
 from infill_engine.errors import ModelDamagedError, ModelTooLargeError
 from infill_engine.models.checkpoint.files import REMEDY, Checkpoint
 from infill_engine.models.checkpoint.folder import name_of
-from infill_engine.models.quantization.weight_only import Packed, is_packed, pack, replace_parameter, takes_packed
+from infill_engine.models.quantization.weight_only import PackedMatrix, is_packed, pack, replace_parameter, takes_packed
 from infill_engine.models.runtime.allocator import is_out_of_memory
 
 COMPUTED = ("rotary_emb.inv_freq",)  # tensors that some checkpoints contain and every network computes itself
@@ -40,7 +40,7 @@ def load_weights(
     wanted = {name: (name_of(tied.get(name, name)), tuple(value.shape)) for name, value in network.state_dict().items()}
     _require_fit(checkpoint, wanted, {name_of(name) for name in tied})
     weights: dict[str, Tensor] = {}
-    packed: dict[str, Packed] = {}
+    packed: dict[str, PackedMatrix] = {}
     sources = {source for source, _ in wanted.values()}
     small = _packable(network, wanted) if stored else {}
     with _explained(checkpoint, device):

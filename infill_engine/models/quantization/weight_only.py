@@ -26,7 +26,7 @@ KEPT = ("embed", "wte", "rotary")  # parts of names that are not quantised
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class PackedMatrix:
     """A matrix [N, K] in few bits.
 
     `codes` are int8 with `scale` [N, 1], or pairs of four bits [N, K / 2] with `scale` and `least` [N, K / group, 1].
@@ -50,7 +50,7 @@ class Packed:
 class PackedLinear(nn.Module):
     """`nn.Linear` over a packed matrix, stored in one layout only: that of torch's kernel if it supports the matrix."""
 
-    def __init__(self, packed: Packed, bias: Tensor | None) -> None:
+    def __init__(self, packed: PackedMatrix, bias: Tensor | None) -> None:
         super().__init__()
         self.in_features, self.out_features = _columns(packed), packed.codes.shape[0]
         self.bias = bias
@@ -72,27 +72,27 @@ class PackedLinear(nn.Module):
             multiply = torch.ops.aten._weight_int4pack_mm_for_cpu
             product: Tensor = multiply(x.bfloat16(), codes, self._kernel_group, scale).to(x.dtype)
         elif self.least is not None:
-            product = F.linear(x, Packed(codes, scale, self.get_buffer("least")).unpack())
+            product = F.linear(x, PackedMatrix(codes, scale, self.get_buffer("least")).unpack())
         elif x.device.type == "cpu" and len(x) <= KERNEL_ROWS.get(x.dtype, 0):
             product = torch.ops.aten._weight_int8pack_mm(x.bfloat16(), codes, scale.flatten().bfloat16()).to(x.dtype)
         elif x.dtype == torch.float16:  # a sum of products with unscaled codes may overflow
-            product = F.linear(x, Packed(codes, scale).unpack())
+            product = F.linear(x, PackedMatrix(codes, scale).unpack())
         else:
             product = F.linear(x, codes.to(x.dtype)) * scale.flatten()
         return product
 
 
-def pack(weights: Tensor, stored: str) -> Packed:
+def pack(weights: Tensor, stored: str) -> PackedMatrix:
     """Pack weights [N, K], given in the precision of the computation, as `stored` says."""
     exact = weights.float()
     if stored == INT8:
         scale = exact.abs().amax(-1, keepdim=True).clamp(min=1e-12) / 127
-        return Packed((exact / scale).round().to(torch.int8), scale.to(weights.dtype))
+        return PackedMatrix((exact / scale).round().to(torch.int8), scale.to(weights.dtype))
     groups = exact.unflatten(-1, (-1, _group(weights.shape[-1])))
     least, most = groups.amin(-1, keepdim=True).to(weights.dtype), groups.amax(-1, keepdim=True)
     scale = ((most - least) / 15).clamp(min=1e-6).to(weights.dtype)
     codes = ((groups - least) / scale).round().clamp(0, 15).to(torch.uint8).flatten(-2)
-    return Packed(codes[..., 0::2] | (codes[..., 1::2] << 4), scale, least)
+    return PackedMatrix(codes[..., 0::2] | (codes[..., 1::2] << 4), scale, least)
 
 
 def is_packed(name: str, shape: tuple[int, ...]) -> bool:
@@ -105,7 +105,7 @@ def bytes_of(tensors: Mapping[str, tuple[int, ...]], width: int, stored: str = "
     return sum(_bytes(name, shape, width, stored) for name, shape in tensors.items())
 
 
-def replace_parameter(network: nn.Module, name: str, packed: Packed) -> None:
+def replace_parameter(network: nn.Module, name: str, packed: PackedMatrix) -> None:
     """Replace the linear layer with the weights `name` by one over packed weights."""
     layer = name.rpartition(".")[0]
     parent, _, place = layer.rpartition(".")
@@ -132,17 +132,17 @@ def _group(columns: int) -> int:
     return next(group for group in GROUPS if columns % group == 0)
 
 
-def _columns(packed: Packed) -> int:
+def _columns(packed: PackedMatrix) -> int:
     return packed.codes.shape[-1] * (1 if packed.least is None else 2)
 
 
-def _has_kernel(packed: Packed) -> bool:
+def _has_kernel(packed: PackedMatrix) -> bool:
     """Return whether torch's int4 kernel for CPUs supports a matrix: it requires whole blocks of rows."""
     on_cpu = packed.codes.device.type == "cpu" and packed.dtype in KERNEL_ROWS
     return packed.least is not None and on_cpu and packed.codes.shape[0] % 16 == 0
 
 
-def _for_kernel(packed: Packed) -> tuple[Tensor, Tensor, None]:
+def _for_kernel(packed: PackedMatrix) -> tuple[Tensor, Tensor, None]:
     """Return codes and scales in the kernel's layout, whose offsets refer to the middle of a group."""
     assert packed.least is not None
     codes = torch.ops.aten._convert_weight_to_int4pack_for_cpu(_halves(packed.codes).int(), 1)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 
-class Form(NamedTuple):
+class PassForm(NamedTuple):
     """How many rows and mask rows a pass has room for."""
 
     rows: int
@@ -23,15 +23,21 @@ class Form(NamedTuple):
 class Branch(NamedTuple):
     """A branch of the graph: its form, and whether the terms of the edit adapter are added."""
 
-    form: Form
+    form: PassForm
     adapted: bool
 
 
 MASKS = 14  # two blocks
-FORMS = (Form(8, 0), Form(8, MASKS), Form(16, 0), Form(16, MASKS), Form(32, 0))  # the cheapest first
+FORMS = (
+    PassForm(8, 0),
+    PassForm(8, MASKS),
+    PassForm(16, 0),
+    PassForm(16, MASKS),
+    PassForm(32, 0),
+)  # the cheapest first
 
 
-def forms_of(*, denoises: bool) -> tuple[Form, ...]:
+def forms_of(*, denoises: bool) -> tuple[PassForm, ...]:
     """Return the forms of a network with or without mask rows, the cheapest first."""
     return FORMS if denoises else tuple(form for form in FORMS if not form.masks)
 
@@ -42,6 +48,6 @@ def branches_of(*, denoises: bool, adapts: bool) -> tuple[Branch, ...]:
     return plain + tuple(Branch(form, adapted=True) for form in forms_of(denoises=False)) * adapts
 
 
-def form_for(forms: Sequence[Form], rows: int, masks: int) -> Form:
+def form_for(forms: Sequence[PassForm], rows: int, masks: int) -> PassForm:
     """Return the cheapest form that holds a pass; the pass itself if none does."""
-    return next((form for form in forms if form.holds(rows, masks)), Form(rows, masks))
+    return next((form for form in forms if form.holds(rows, masks)), PassForm(rows, masks))

@@ -32,7 +32,7 @@ from infill_engine.models.checkpoint.folder import CHECKSUMS, sha256_of
 from infill_engine.models.runtime.devices import physical_cores
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.files.formats import pack_blocks
-from infill_engine.models.trunk.files.shards import Layout, map_shard, write_parts
+from infill_engine.models.trunk.files.shards import ShardLayout, map_shard, write_parts
 from infill_engine.models.trunk.files.weights import Packed
 from infill_engine.models.trunk.merged import MergedWeights
 from infill_engine.models.trunk.sources import ModelSource
@@ -189,7 +189,7 @@ def _packed(name: str, packed: Packed) -> Arrays:
     return {f"{name}.codes": codes, f"{name}.scales": scales.astype(np.float16)[:, None]}
 
 
-def _layout(config: TrunkConfig) -> Layout:
+def _layout(config: TrunkConfig) -> ShardLayout:
     """Return the types and shapes of all arrays."""
     int8, float16, float32 = np.dtype(np.int8), np.dtype(np.float16), np.dtype(np.float32)
     found: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = {"norm": (float32, (config.dim,))}

@@ -26,9 +26,9 @@ from infill_engine.ranking.cleanup.words import cut_words, scripts
 from infill_engine.text.embedded import within_embedded
 from infill_engine.types import Hole, InfillRequest, ProposedText
 
-Rule = Callable[[str, InfillRequest, Hole], str | None]
+CleanupRule = Callable[[str, InfillRequest, Hole], str | None]
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[CleanupRule, ...] = (
     undecodable,
     plain_line_ends,
     leading_blank,
@@ -53,7 +53,7 @@ RULES: tuple[Rule, ...] = (
 
 
 # These rules drop harmless texts, which are offered to an explicit request if there is nothing else.
-OF_TASTE: tuple[Rule, ...] = (secret_values, conversions, repetition, neighbours)
+OF_TASTE: tuple[CleanupRule, ...] = (secret_values, conversions, repetition, neighbours)
 
 
 def clean(text: str, request: InfillRequest, hole: Hole) -> str | None:
@@ -64,7 +64,7 @@ def clean(text: str, request: InfillRequest, hole: Hole) -> str | None:
 
 def cleaned(
     proposals: Iterable[ProposedText], request: InfillRequest, hole: Hole
-) -> list[tuple[ProposedText, Rule | None]]:
+) -> list[tuple[ProposedText, CleanupRule | None]]:
     """Return the proposals as they would be inserted, each with the rule that dropped it, if any.
 
     A dropped text has passed the rules before that one.
@@ -74,7 +74,7 @@ def cleaned(
     return [(replace(proposal, text=text), dropped_by) for proposal, text, dropped_by in results]
 
 
-def _apply_rules(text: str, request: InfillRequest, hole: Hole) -> tuple[str, Rule | None]:
+def _apply_rules(text: str, request: InfillRequest, hole: Hole) -> tuple[str, CleanupRule | None]:
     for rule in RULES:
         result = rule(text, request, hole)
         if result is None:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import ceil
 
-from infill_engine.models.trunk.forms import Form
+from infill_engine.models.trunk.forms import PassForm
 
-SIZES = (*(Form(rows, masks) for rows in (1, 2, 4, 8, 12, 16, 24, 32) for masks in (0, 14)),)  # without forms
+SIZES = (*(PassForm(rows, masks) for rows in (1, 2, 4, 8, 12, 16, 24, 32) for masks in (0, 14)),)  # without forms
 STEP_MS = 4  # resolution of times
 HORIZON_MS = 300  # for which passes are planned; longer times are as good in proportion
 # Tokens of the right text that a pass usually reads, by its rows, after a pass without and with masks.
@@ -19,8 +19,11 @@ USUAL_GAINS = {8: (0.9, 1.5), 16: (1.05, 1.8), 32: (1.1, 1.9)}
 
 
 def choose_size(
-    sizes: Sequence[Form], costs_ms: Sequence[float], time_ms: float, gain: Callable[[Form], tuple[float, float]]
-) -> Form | None:
+    sizes: Sequence[PassForm],
+    costs_ms: Sequence[float],
+    time_ms: float,
+    gain: Callable[[PassForm], tuple[float, float]],
+) -> PassForm | None:
     """Return the size of the next pass; None if no size fits into `time_ms`.
 
     `gain` returns the tokens of the right text that a pass of that size is expected to read, or -1 if the pass does not
@@ -42,7 +45,7 @@ def choose_size(
     return chosen
 
 
-def _later(sizes: tuple[Form, ...], steps: tuple[int, ...], time_ms: float, *, masked: bool) -> float:
+def _later(sizes: tuple[PassForm, ...], steps: tuple[int, ...], time_ms: float, *, masked: bool) -> float:
     """Return what passes usually gain in some time, after a pass with masks if `masked`."""
     longer_ms = time_ms - HORIZON_MS
     if longer_ms <= 0:
@@ -52,7 +55,7 @@ def _later(sizes: tuple[Form, ...], steps: tuple[int, ...], time_ms: float, *, m
 
 
 @lru_cache(64)
-def _gains(sizes: tuple[Form, ...], steps: tuple[int, ...]) -> list[tuple[float, float]]:
+def _gains(sizes: tuple[PassForm, ...], steps: tuple[int, ...]) -> list[tuple[float, float]]:
     """Return what passes usually gain in each number of steps, after a pass without masks and after one with them."""
     passes = [
         (cost, bool(size.masks), [_usual_gain(size.rows, masked=masked) for masked in (False, True)])

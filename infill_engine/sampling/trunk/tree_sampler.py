@@ -12,7 +12,7 @@ from infill_engine.context.ngrams import Ngrams
 from infill_engine.context.retrieval import Retriever
 from infill_engine.edits.types import Region
 from infill_engine.models.cached_lines import CachedLines
-from infill_engine.models.trunk.forms import MASKS, Form
+from infill_engine.models.trunk.forms import MASKS, PassForm
 from infill_engine.models.trunk.model import WINDOW, TrunkModel
 from infill_engine.models.trunk.prompt import Prompt, build_head, fitting
 from infill_engine.models.trunk.prompt_cache import HURRIED_ROWS, PromptCache
@@ -26,7 +26,7 @@ from infill_engine.types import ONE_HOLE, Draft, Hole, Holes, InfillRequest, Pro
 
 # Rows and mask rows of the passes that are measured when a model is loaded. Other sizes follow from these until they
 # have been measured.
-MEASURED = (Form(8, 0), Form(8, MASKS), Form(16, 0))
+MEASURED = (PassForm(8, 0), PassForm(8, MASKS), PassForm(16, 0))
 ATTEMPTS = 2  # at each, the fastest of which counts: setup is a large part of a first pass
 PARTS = (8, 16, 32, 64)  # rows of a prompt that are read at once
 PART_MS, LARGE_PART_MS = 45.0, 160.0  # time limits for one such part: near the prompt's end, and far from it

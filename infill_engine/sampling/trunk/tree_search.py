@@ -15,7 +15,7 @@ import numpy as np
 from infill_engine.budget.work import AskLimit, Costs, Job, OutOfTime, PassState, Phase, Work
 from infill_engine.context.ngrams import LONGEST, Ngrams
 from infill_engine.models.base import NoNumbersError
-from infill_engine.models.trunk.forms import Form
+from infill_engine.models.trunk.forms import PassForm
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.prompt_cache import PromptCache
 from infill_engine.models.trunk.slots import NO_BLOCKS, Blocks
@@ -117,7 +117,7 @@ class TreeSearch:
             yield PassState(self.model, TreeStep(passes, texts[:SHOWN_TEXTS]))
         return passes
 
-    def _size(self, worthwhile: Sequence[int], time_ms: float) -> Form:
+    def _size(self, worthwhile: Sequence[int], time_ms: float) -> PassForm:
         """Return the size of the next pass; the smallest one if there is no time for any."""
         waiting, tree = len(self.cache.waiting), self.tree
         reads_prompt = not tree.nodes[ROOT].seen
@@ -128,7 +128,7 @@ class TreeSearch:
             if size.rows >= max(waiting, 1) and (not size.masks or self._planner is not None)
         ]
 
-        def gain(size: Form) -> tuple[float, float]:
+        def gain(size: PassForm) -> tuple[float, float]:
             rows = worthwhile[: size.rows - waiting]
             useful = 0.0
             if size.masks and self._planner is not None:

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from infill_engine.text.languages import language as language_named
-from infill_engine.text.rewritable import Part, Point, faulty_spans, is_broken, parts_around, prose_around
+from infill_engine.text.rewritable import Part, TreePoint, faulty_spans, is_broken, parts_around, prose_around
 from infill_engine.text.validity import is_strict
 from lsp_server.documents.snapshots import Snapshot, text_between
 from lsp_server.protocol.positions import Place, line_content, utf8_length
@@ -153,7 +153,7 @@ class _Reading:
         rows = self.first, self.first + self.tree.root_node.end_point[0]
         return rows[0] <= span[0][0] and span[1][0] <= rows[1] and span[0] < span[1]
 
-    def _place(self, point: Point) -> Place:
+    def _place(self, point: TreePoint) -> Place:
         row, column = self.first + point[0], point[1]
         return row, len(self.snapshot.lines[row].encode()[:column].decode("utf-8", "ignore"))
 

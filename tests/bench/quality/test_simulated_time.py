@@ -22,7 +22,7 @@ from infill_engine.budget.deadline import Deadline
 from infill_engine.budget.work import Phase
 from infill_engine.errors import InputError
 from infill_engine.models.trunk.backends.torch_backend import TorchBackend
-from infill_engine.models.trunk.forms import Form, forms_of
+from infill_engine.models.trunk.forms import PassForm, forms_of
 
 FORMS = list(forms_of(denoises=False))  # 8, 16 and 32 rows
 READING = [(32, 60.0), (8, 29.0)]
@@ -64,7 +64,7 @@ def test_a_size_that_was_never_recorded_takes_the_next_larger_ones_time(engine: 
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        ({"forms": [Form(4, 0)]}, "not of all forms"),
+        ({"forms": [PassForm(4, 0)]}, "not of all forms"),
         ({"reading": []}, "not of all forms"),  # none of 32 rows
         ({"rest": []}, "larger --budget-ms"),
     ],

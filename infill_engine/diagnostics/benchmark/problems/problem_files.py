@@ -2,7 +2,7 @@
 
 [[problem]]
 id = "line-mean"                unique
-kind = "line"                   a Kind
+kind = "line"                   one of `ProblemKind`
 language = "python"             an LSP language identifier; python if missing
 text = '''…⟦original⟧…'''       a document with the hole's original text marked
 also = ["…"]                    other texts that are right
@@ -23,12 +23,12 @@ from infill_engine.types import InfillRequest
 
 FOLDER = Path(__file__).parent
 OPEN, CLOSE = "⟦", "⟧"
-Kind = Literal["line", "middle", "statement", "block", "specification", "json", "sql", "repair", "constraint"]
+ProblemKind = Literal["line", "middle", "statement", "block", "specification", "json", "sql", "repair", "constraint"]
 
 
 class _Entry(msgspec.Struct, forbid_unknown_fields=True):
     id: str
-    kind: Kind
+    kind: ProblemKind
     text: str
     language: str = "python"
     also: tuple[str, ...] = ()

@@ -18,7 +18,7 @@ from infill_engine.models.canvas.canvas import Canvas, lay_out
 from infill_engine.types import HoleKind
 
 Floats = NDArray[np.float64]
-State = TypeVar("State")
+Hidden = TypeVar("Hidden")
 
 LENGTHS = (1, 2, 4, 8, 16, 32, 64)
 USUAL = {HoleKind.EXPRESSION: 4, HoleKind.LINE: 8, HoleKind.STATEMENT: 8, HoleKind.BLOCK: 32}  # slots of such a hole
@@ -28,7 +28,7 @@ PROBE_WEIGHT = 2.0  # weight of one nat of confidence relative to a factor of tw
 NEUTRAL = (("x = ", "\n"), ("def f(a, b):\n    ", "\n\n\ndef g():\n"), ("print(", ")\n"))
 
 
-class LengthProbe(Generic[State]):
+class LengthProbe(Generic[Hidden]):
     """Asks a model for its confidence at each of `lengths`, at most `most_slots`.
 
     `read` encodes two sides. `predict` returns the logits [M, V] of all slots of an open canvas between such sides.
@@ -38,8 +38,8 @@ class LengthProbe(Generic[State]):
         self,
         most_slots: int,
         mask_id: int,
-        read: Callable[[str, str], State],
-        predict: Callable[[State, Canvas], Tensor],
+        read: Callable[[str, str], Hidden],
+        predict: Callable[[Hidden, Canvas], Tensor],
     ) -> None:
         self.lengths = tuple(length for length in LENGTHS if length <= most_slots)
         self._mask_id = mask_id
@@ -47,7 +47,7 @@ class LengthProbe(Generic[State]):
         self._predict = predict
 
     @torch.inference_mode()
-    def confidence(self, state: State) -> Floats:
+    def confidence(self, state: Hidden) -> Floats:
         """Return the mean log-probability of the best tokens of an open row, for each length."""
         canvas = lay_out(self.lengths, self._mask_id)
         best = log_softmax(self._predict(state, canvas), -1).amax(-1).cpu().numpy().astype(np.float64)

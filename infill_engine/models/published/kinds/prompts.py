@@ -15,7 +15,7 @@ from infill_engine.models.tokenizer import TokenizerVocabulary
 from infill_engine.settings import ModelSettings
 
 # Takes the keys and values of every layer for tokens already read, and new tokens; returns those of all.
-Read = Callable[[list[LayerMemory], Ints], list[LayerMemory]]
+ReadPart = Callable[[list[LayerMemory], Ints], list[LayerMemory]]
 
 KEPT_PROMPTS = 4
 LONGEST_LINE = 128  # most tokens of the cursor's line at the start of the middle
@@ -29,7 +29,7 @@ class PromptReader:
     The tokens of a `block` see each other, so a block that agrees only in part is read again.
     """
 
-    def __init__(self, read: Read, block: int = 1) -> None:
+    def __init__(self, read: ReadPart, block: int = 1) -> None:
         self._read = read
         self._block = block
         self._prompts: list[tuple[Ints, list[LayerMemory]]] = []  # newest last

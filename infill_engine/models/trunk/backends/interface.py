@@ -8,7 +8,7 @@ import numpy as np
 
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.denoiser import Denoised, Denoiser, Floats, Ints
-from infill_engine.models.trunk.forms import Form
+from infill_engine.models.trunk.forms import PassForm
 from infill_engine.models.trunk.slots import Rows
 from infill_engine.models.trunk.soft_prompt import SoftPrompt
 
@@ -67,7 +67,7 @@ class Backend(Protocol):
         ...
 
     @property
-    def forms(self) -> Sequence[Form]:
+    def forms(self) -> Sequence[PassForm]:
         """The sizes to which passes are padded, the cheapest first; empty if every size costs its own."""
         ...
 

@@ -15,7 +15,7 @@ from infill_engine.models.runtime.devices import MLX, on_apple_silicon
 from infill_engine.models.trunk.backends.interface import PassResult, likeliest, rotations
 from infill_engine.models.trunk.denoiser import Denoised, Denoiser, Floats, Ints
 from infill_engine.models.trunk.edit_adapter import EditAdapter
-from infill_engine.models.trunk.forms import Form
+from infill_engine.models.trunk.forms import PassForm
 from infill_engine.models.trunk.merged import MergedLayer, MergedWeights
 from infill_engine.models.trunk.slots import SLOTS, Rows
 from infill_engine.models.trunk.soft_prompt import SoftPrompt
@@ -43,7 +43,7 @@ class MlxBackend:
     """Implements `interface.Backend` on MLX's default device."""
 
     device = MLX
-    forms: tuple[Form, ...] = ()  # see `Backend`
+    forms: tuple[PassForm, ...] = ()  # see `Backend`
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ from infill_engine.models.runtime.allocator import release_mapped
 from infill_engine.models.trunk.backends.interface import PassResult, largest, likeliest, rotations
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.denoiser import Denoised, Floats, Ints
-from infill_engine.models.trunk.forms import Branch, Form, branches_of, form_for, forms_of
+from infill_engine.models.trunk.forms import Branch, PassForm, branches_of, form_for, forms_of
 from infill_engine.models.trunk.graph import OPERATIONS, UNSEEN, WEIGHTS
 from infill_engine.models.trunk.graph_branch import BLOCKS
 from infill_engine.models.trunk.graph_heads import BLOCK, LIKELIEST_OF_BLOCKS
@@ -240,12 +240,12 @@ def _padded(values: Iterable[int], size: int, filler: int = 0) -> NDArray[np.int
     return found
 
 
-def _wanted(rows: int, form: Form) -> int:
+def _wanted(rows: int, form: PassForm) -> int:
     """Return how many rows get predictions, so that at least this many do."""
     return rows if rows == 1 else min(-(-rows // WANTED_STEP) * WANTED_STEP, form.rows)
 
 
-def _mask(rows: Rows, kept: Ints, form: Form, size: int) -> Floats:
+def _mask(rows: Rows, kept: Ints, form: PassForm, size: int) -> Floats:
     """Return what each row and mask row of a form sees among the keys [T + M, size]: 0 where it does, else UNSEEN.
 
     The keys are those in the slots `kept`, others that nobody sees, and last those of the rows themselves.

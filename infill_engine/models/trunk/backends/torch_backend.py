@@ -10,7 +10,7 @@ from infill_engine.models.trunk.backends.interface import LIKELIEST, PassResult
 from infill_engine.models.trunk.backends.torch_blocks import TorchBlocks
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.denoiser import Denoiser
-from infill_engine.models.trunk.forms import Form
+from infill_engine.models.trunk.forms import PassForm
 from infill_engine.models.trunk.network import (
     UNSEEN,
     Network,
@@ -53,7 +53,7 @@ class TorchBackend:
         return self.adapted is not None
 
     @property
-    def forms(self) -> tuple[Form, ...]:
+    def forms(self) -> tuple[PassForm, ...]:
         """See `Backend`."""
         return ()
 

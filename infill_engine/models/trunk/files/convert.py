@@ -35,7 +35,7 @@ from infill_engine.models.trunk.files.formats import (
     FOUR_BITS_64,
     Floats,
     Format,
-    Packed,
+    PackedBlocks,
     pack,
 )
 from infill_engine.models.trunk.files.gguf_file import (
@@ -71,7 +71,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ConvertedPart:
     """Tensors that go into the same shard: their approximate size, and how to make them."""
 
     size: int
@@ -147,21 +147,21 @@ def kept_tokens(tokenizer: Path, file: GgufFile) -> list[int]:
     return [theirs[token] for token in by_number]
 
 
-def _parts(file: GgufFile, kept: list[int], plan: Plan) -> list[Part]:
+def _parts(file: GgufFile, kept: list[int], plan: Plan) -> list[ConvertedPart]:
     """Return everything that goes into the shards, in order."""
     importance = load_file(plan.importance)
     dim = file.config.dim
 
     stored = FORMATS[plan.embedding]
-    parts = [Part(stored.bytes_of(len(kept), dim), partial(_embedding, file, kept, stored))]
+    parts = [ConvertedPart(stored.bytes_of(len(kept), dim), partial(_embedding, file, kept, stored))]
     for layer in range(file.config.layers):
-        parts.append(Part(2 * 4 * dim, partial(_vectors, file, layer)))
+        parts.append(ConvertedPart(2 * 4 * dim, partial(_vectors, file, layer)))
         for name in MATRICES:
             stored = FORMATS[plan.stored[name][layer]]
             channels = importance[f"layers.{layer}.{INPUTS[name]}"].astype(np.float32)
             make = partial(_matrix, file, layer, name, stored, channels)
-            parts.append(Part(stored.bytes_of(*file.config.shapes[name]), make))
-    return [*parts, Part(4 * dim, lambda: {"norm": file.read_vector("norm")})]
+            parts.append(ConvertedPart(stored.bytes_of(*file.config.shapes[name]), make))
+    return [*parts, ConvertedPart(4 * dim, lambda: {"norm": file.read_vector("norm")})]
 
 
 def _embedding(file: GgufFile, kept: list[int], stored: Format) -> Arrays:
@@ -182,7 +182,7 @@ def _matrix(file: GgufFile, layer: int, name: str, stored: Format, importance: F
     return _tensors(f"layers.{layer}.{name}", pack(file.read_matrix(layer, name), importance, stored))
 
 
-def _tensors(prefix: str, packed: Packed) -> Arrays:
+def _tensors(prefix: str, packed: PackedBlocks) -> Arrays:
     arrays: Arrays = {f"{prefix}.codes": packed.codes, f"{prefix}.scales": packed.scales}
     return arrays if packed.high is None else arrays | {f"{prefix}.high": packed.high}
 

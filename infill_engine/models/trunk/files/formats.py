@@ -48,7 +48,7 @@ FOUR_BITS_64, FOUR_BITS, FIVE_BITS, EIGHT_BITS = Format(4, 64), Format(4, 32), F
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class PackedBlocks:
     """A matrix [N, K] as stored: two codes in a byte, and the fifth bits of eight codes in another."""
 
     codes: Bytes | NDArray[np.int8]  # [N, K / 2], in eight bits int8 [N, K]
@@ -56,10 +56,10 @@ class Packed:
     high: Bytes | None = None  # [N, K / 8]
 
 
-def pack(weights: Floats, importance: Floats, stored: Format) -> Packed:
+def pack(weights: Floats, importance: Floats, stored: Format) -> PackedBlocks:
     """Pack weights [N, K] in a format. `importance` [K] weighs the errors of each input channel."""
     if stored == EIGHT_BITS:
-        return Packed(*pack_rows(weights))
+        return PackedBlocks(*pack_rows(weights))
     bits, group = stored.bits, stored.group
     rows = max(1, BLOCK // weights.shape[1])
     blocks = [_round(weights[start : start + rows], importance, bits, group) for start in range(0, len(weights), rows)]
@@ -67,7 +67,7 @@ def pack(weights: Floats, importance: Floats, stored: Format) -> Packed:
     nibbles = codes & 15
     high = np.packbits(codes >> 4, axis=1, bitorder="little") if bits == 5 else None
     low = nibbles[:, 0::2] | nibbles[:, 1::2] << 4
-    return Packed(low.astype(np.uint8), np.concatenate([scales for _, scales in blocks]), high)
+    return PackedBlocks(low.astype(np.uint8), np.concatenate([scales for _, scales in blocks]), high)
 
 
 def pack_rows(weights: Floats) -> tuple[NDArray[np.int8], NDArray[np.float16]]:
@@ -88,7 +88,7 @@ def pack_blocks(read: Callable[[slice], Floats], shape: tuple[int, int]) -> tupl
 
 
 def unpack(codes: Bytes | NDArray[np.int8], scales: NDArray[np.float16], high: Bytes | None = None) -> Floats:
-    """Return the matrix [N, K] in float32, from the arrays of a `Packed`. One thread takes 0.7 s for the trunk."""
+    """Return the matrix [N, K] in float32, from the arrays of `PackedBlocks`. One thread takes 0.7 s for the trunk."""
     steps = scales.astype(np.float32)[..., None]
     if codes.dtype == np.int8:
         whole: Floats = codes * steps

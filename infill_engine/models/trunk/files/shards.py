@@ -19,7 +19,7 @@ from safetensors import SafetensorError, safe_open
 from infill_engine.errors import ModelDamagedError
 
 Arrays = Mapping[str, NDArray[Any]]
-Layout = Mapping[str, tuple[np.dtype[Any], tuple[int, ...]]]  # the types and shapes of tensors, by name
+ShardLayout = Mapping[str, tuple[np.dtype[Any], tuple[int, ...]]]  # the types and shapes of tensors, by name
 BFLOAT16 = np.dtype("<u2")  # numpy has no such type
 DTYPES = {"float32": "F32", "float16": "F16", "int32": "I32", "int8": "I8", "uint8": "U8"}
 NUMPY_TYPES = {short: np.dtype(name).newbyteorder("<") for name, short in DTYPES.items()} | {"BF16": BFLOAT16}
@@ -33,7 +33,7 @@ def write_shard(path: Path, arrays: Arrays, recipe: str) -> str:
     return write_parts(path, {name: (array.dtype, array.shape) for name, array in arrays.items()}, [arrays], recipe)
 
 
-def write_parts(path: Path, layout: Layout, parts: Iterable[Arrays], recipe: str) -> str:
+def write_parts(path: Path, layout: ShardLayout, parts: Iterable[Arrays], recipe: str) -> str:
     """Write tensors to a safetensors file as they are made, in any order, atomically. Returns its SHA-256."""
     header: dict[str, Any] = {METADATA: {"format": "pt", RECIPE: recipe}}
     end = 0

@@ -8,7 +8,7 @@ import pytest
 
 from infill_engine.diagnostics.benchmark.problems.execution import passes
 from infill_engine.diagnostics.benchmark.problems.judging import REACHED_THE_END, Judge, is_right, program_of
-from infill_engine.diagnostics.benchmark.problems.problem_files import Kind, Problem, load_problems
+from infill_engine.diagnostics.benchmark.problems.problem_files import Problem, ProblemKind, load_problems
 from infill_engine.errors import InputError
 
 PROBLEMS = load_problems()
@@ -16,7 +16,7 @@ ENTRY = '[[problem]]\nid = "a"\nkind = "line"\ntext = "x = ⟦1⟧"\n'
 
 
 def test_every_kind_has_problems() -> None:
-    assert {problem.kind for problem in PROBLEMS} == set(get_args(Kind))
+    assert {problem.kind for problem in PROBLEMS} == set(get_args(ProblemKind))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX limits")

@@ -5,7 +5,7 @@ import openvino as ov
 import pytest
 from test_backends import PROMPT, floats, one_of, openvino, rows_of, some_adapter, tiny_weights
 
-from infill_engine.models.trunk.forms import FORMS, Form, form_for, forms_of
+from infill_engine.models.trunk.forms import FORMS, PassForm, form_for, forms_of
 from infill_engine.models.trunk.prompt import Prompt
 from infill_engine.models.trunk.slots import SUFFIX, TEXTS, text_rows
 
@@ -37,7 +37,7 @@ def int8(weights):
     ],
 )
 def test_the_cheapest_form_that_holds_a_pass(rows: int, masks: int, expected: tuple[int, int]) -> None:
-    assert form_for(FORMS, rows, masks) == Form(*expected)
+    assert form_for(FORMS, rows, masks) == PassForm(*expected)
 
 
 def test_without_a_denoiser_there_are_no_masks() -> None:

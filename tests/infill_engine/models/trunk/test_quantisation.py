@@ -14,7 +14,7 @@ from infill_engine.models.trunk.files.formats import (
     FOUR_BITS_64,
     Floats,
     Format,
-    Packed,
+    PackedBlocks,
     pack,
     unpack,
 )
@@ -26,7 +26,7 @@ def drawn(rows: int = 40, columns: int = 128, seed: int = 0) -> Floats:
     return (np.random.default_rng(seed).standard_normal((rows, columns)) / 20).astype(np.float32)
 
 
-def unpacked(packed: Packed) -> Floats:
+def unpacked(packed: PackedBlocks) -> Floats:
     return unpack(packed.codes, packed.scales, packed.high)
 
 
