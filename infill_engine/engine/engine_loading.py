@@ -5,13 +5,14 @@ from infill_engine.engine.engine import Engine
 from infill_engine.errors import ModelError, ModelNotFoundError
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.model_loading import load_model
-from infill_engine.models.registry import DEFAULT, RETRIEVAL, TRUNK, folder_of, trained_folder
+from infill_engine.models.registry import DEFAULT, RETRIEVAL, TRUNK, folder_of, script_of, trained_folder
 from infill_engine.models.trunk.files.folder import TRUNK_FOLDER
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.models.trunk.sources import source_of
 from infill_engine.process import Report
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.sampling.proposer import Proposer, Retrieval
+from infill_engine.sampling.scripted import Script, ScriptedProposer
 from infill_engine.sampling.trunk.tree_sampler import TreeSampler
 from infill_engine.settings import EngineSettings
 
@@ -46,10 +47,13 @@ def proposer_of(model: TrunkModel | CanvasModel, settings: EngineSettings) -> Pr
 
 
 def _load_named(name: str, device: str, settings: EngineSettings, report: Report) -> Engine:
-    model = load_model(name, device, settings.model, report)
-    engine = Engine(proposer_of(model, settings), name, calibration_of(name), settings)
-    if isinstance(model, TrunkModel):
-        engine.tell(model.user_message)
+    if (script := script_of(name)) is not None:
+        engine = Engine(ScriptedProposer(Script.read(script)), name, calibration_of(name), settings)
+    else:
+        model = load_model(name, device, settings.model, report)
+        engine = Engine(proposer_of(model, settings), name, calibration_of(name), settings)
+        if isinstance(model, TrunkModel):
+            engine.tell(model.user_message)
     report("warming up", 0.9)
     engine.warm_up()
     return engine

@@ -12,10 +12,8 @@ from infill_engine.models.checkpoint import hub
 from infill_engine.models.checkpoint.files import Checkpoint, read_config, require_no_code
 from infill_engine.models.checkpoint.folder import verify
 from infill_engine.models.published import fim, masked
-from infill_engine.models.registry import folder_of
 from infill_engine.models.runtime.devices import device_for
 from infill_engine.models.runtime.precision import dtype_of
-from infill_engine.models.scripted import ScriptedModel
 from infill_engine.models.stock.loader import Opened
 from infill_engine.process import Report
 from infill_engine.settings import AUTO, ModelSettings
@@ -41,16 +39,14 @@ FAMILIES: dict[str, LoadFamily] = {
 def load_canvas_model(
     name: str, device: str = AUTO, settings: ModelSettings | None = None, report: Report = hub.quietly
 ) -> CanvasModel:
-    """Load `scripted`, `scripted:FILE.json`, a folder with config.json and model.safetensors, or a
-    published model by its name `OWNER/NAME`, which is downloaded if it is not on this machine yet.
+    """Load a folder with config.json and model.safetensors, or a published model by its name `OWNER/NAME`, which is
+    downloaded if it is not on this machine yet.
 
     Raises ModelNotFoundError, ModelDamagedError, ModelError if it does not fit into memory or cannot be downloaded, or
     InputError for a device this machine does not have.
     """
     settings = settings or ModelSettings()
-    folder = hub.fetch(name, report) if hub.is_hub_name(name) else folder_of(name)
-    if folder is None:
-        return ScriptedModel.load(name.partition(":")[2])
+    folder = hub.fetch(name, report) if hub.is_hub_name(name) else Path(name).expanduser()
     config = read_config(folder)
     require_known(config, folder)
     load = FAMILIES[config["model_type"]]

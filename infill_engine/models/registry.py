@@ -43,7 +43,7 @@ def folder_of(name: str) -> Path | None:
 
     Raises ModelNotFoundError or ModelDamagedError if the trunk is missing or incomplete.
     """
-    if name == SCRIPTED or name.startswith(f"{SCRIPTED}:"):
+    if script_of(name) is not None:
         return None
     if hub.is_hub_name(name) and (folder := hub.cached(name)) is not None:
         return folder
@@ -53,6 +53,12 @@ def folder_of(name: str) -> Path | None:
             raise ModelDamagedError(found.user_message) if found.damaged else ModelNotFoundError(found.user_message)
         return found.folder
     return Path(name).expanduser()
+
+
+def script_of(name: str) -> str | None:
+    """Return the file of a scripted model, "" for the built-in script, or None for another model."""
+    kind, _, path = name.partition(":")
+    return path if kind == SCRIPTED else None
 
 
 def trained_folder(folder: Path) -> Path:

@@ -21,9 +21,10 @@ from bench.spread import spread
 from infill_engine.diagnostics.benchmark.statistics import percentile
 from infill_engine.engine.engine_loading import proposer_of
 from infill_engine.errors import InputError
-from infill_engine.models.scripted import Script, ScriptedModel
 from infill_engine.ranking.calibration import Calibration
+from infill_engine.sampling.scripted import Script
 from infill_engine.settings import EngineSettings
+from tests.scripted_canvas import ScriptedModel
 
 CURSOR = "│"
 

@@ -7,7 +7,8 @@ import torch
 
 from bench.runs import passes
 from bench.runs.reference import Spent
-from infill_engine.models.scripted import BUILT_IN, ScriptedModel
+from infill_engine.sampling.scripted import BUILT_IN
+from tests.scripted_canvas import ScriptedModel
 
 
 def test_passes_are_measured_on_one_thread_and_the_usual_number_is_restored(monkeypatch: pytest.MonkeyPatch) -> None:

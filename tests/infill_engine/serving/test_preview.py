@@ -5,10 +5,11 @@ from dataclasses import replace
 from local_engine import engine_of
 
 from infill_engine.budget.deadline import Deadline
-from infill_engine.models.scripted import Script, ScriptedModel
+from infill_engine.sampling.scripted import Script
 from infill_engine.serving.preview import PreviewRows, previewing
 from infill_engine.serving.protocol import PreviewRow
 from infill_engine.types import Draft, InfillRequest, Source
+from tests.scripted_canvas import ScriptedModel
 
 ASKED = InfillRequest("total = add(", ")\n", drafts=(Draft("première", 12),), candidates=2)
 

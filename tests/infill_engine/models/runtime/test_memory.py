@@ -15,11 +15,12 @@ from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.checkpoint import weights
 from infill_engine.models.runtime import memory
 from infill_engine.models.runtime.allocator import is_out_of_memory
-from infill_engine.models.scripted import Script, ScriptedModel
 from infill_engine.models.trunk.backends.torch_backend import TorchBackend
+from infill_engine.sampling.scripted import Script
 from infill_engine.settings import ModelSettings
 from infill_engine.types import Answer
 from tests.infill_engine.models.trunk.tiny_trunk import tiny_model
+from tests.scripted_canvas import ScriptedModel
 
 TEXTS = ("alpha(1)", "beta(2)", "gamma", "delta + 4")
 

@@ -9,13 +9,14 @@ from jobs import states
 from infill_engine.budget.deadline import Deadline, FinishMargin
 from infill_engine.budget.work import Budget, Costs, Phase, finished
 from infill_engine.models.canvas.canvas import SlotState, lay_out
-from infill_engine.models.scripted import EOS, MASK, Script, ScriptedModel
 from infill_engine.sampling.canvas.constraints import constraints_for
 from infill_engine.sampling.canvas.denoise import DenoisingTask, Row, Step, denoise
 from infill_engine.sampling.canvas.plan import affordable, canvas_of, plan_rows
 from infill_engine.sampling.canvas.read_canvas import proposals_of
+from infill_engine.sampling.scripted import Script
 from infill_engine.settings import SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind, Source
+from tests.scripted_canvas import EOS, MASK, ScriptedModel
 
 LINE = Hole(HoleKind.LINE)
 SETTINGS = SamplerSettings(max_steps=8)

@@ -1,43 +1,21 @@
-"""A family with scripted predictions, for tests and demonstrations that use the real loop.
+"""A canvas model that reveals the candidates of a script from left to right. Its tokens are bytes."""
 
-    {"rules": [{"before": "x = ", "candidates": ["alpha(1)", "beta(2)"]}], "steps": 1, "step_ms": 0, "load_ms": 0}
-
-The first rule whose `before` ends the prefix applies; an empty `before` always does. Each of its candidates is proposed
-as a length, and then revealed from left to right in `steps` denoising steps of `step_ms` each.
-"""
-
-import json
-import os
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from infill_engine.budget.work import Job
-from infill_engine.errors import InputError
 from infill_engine.models.base import Context, Ints, ModelInfo, ProposedLength
 from infill_engine.models.canvas.canvas import Canvas, SlotState
+from infill_engine.sampling.scripted import Script
 from infill_engine.types import HoleKind
 
 MASK, EOS = 256, 257  # bytes are their own tokens
 VOCABULARY = 258
 SURE, UNSURE = 12.0, 6.0  # logits of a slot to commit now, and of one that has to wait
 LATER = 0.001  # subtracted per slot to the right, so that rounding cannot change the order of equal slots
-
-
-@dataclass(frozen=True, slots=True)
-class Script:
-    """Which candidates follow which text, and how slowly they are computed."""
-
-    rules: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    steps: int = 1
-    step_ms: float = 0.0
-    load_ms: float = 0.0
-    crash_after: str | None = None  # the process exits if the prefix of a request ends with this
 
 
 class ByteVocabulary:
@@ -62,7 +40,7 @@ class ByteVocabulary:
     def bytes_of(self, token: int) -> bytes:
         return bytes([token]) if token < MASK else b""
 
-    def breaks_line(self, *, at_once: bool = False) -> Ints:  # noqa: ARG002
+    def breaks_line(self, *, at_once: bool = False) -> Ints:
         return np.array([ord("\n")])
 
     def never(self) -> Ints:
@@ -78,37 +56,18 @@ class ScriptedModel:
         self.script = script
         self.vocabulary = ByteVocabulary()
         self.info = ModelInfo("scripted", VOCABULARY, MASK, EOS, max_slots=512, branches=False)
-        time.sleep(script.load_ms / 1000)
-
-    @classmethod
-    def load(cls, path: str) -> "ScriptedModel":
-        """Read a script; without a path, the built-in one. Raises InputError for a file that is not a script."""
-        if not path:
-            return cls(BUILT_IN)
-        try:
-            raw = json.loads(Path(path).read_text(encoding="utf-8"))
-            rules = tuple((rule["before"], tuple(rule["candidates"])) for rule in raw.pop("rules"))
-            return cls(Script(rules=rules, **raw))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InputError(
-                f"{path} is not a script ({error}); it needs {{'rules': [{{'before', 'candidates'}}]}}"
-            ) from error
 
     def encode(self, prefix: str, suffix: str) -> Job[Context]:
-        if self.script.crash_after and prefix.endswith(self.script.crash_after):
-            os._exit(70)
         yield from ()  # no step here takes time
-        texts = next((texts for before, texts in self.script.rules if prefix.endswith(before)), ())
-        return Context(self._with_lengths(texts), encoded=1, tokens=len(prefix) + len(suffix))
+        return Context(self._with_lengths(self.script.candidates(prefix)), encoded=1, tokens=len(prefix) + len(suffix))
 
-    def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:  # noqa: ARG002
+    def propose_lengths(self, context: Context, kind: HoleKind, limit: int) -> list[ProposedLength]:
         return [ProposedLength(slots, -5.0 * number) for number, slots in enumerate(context.state)][:limit]
 
-    def step_size(self, context: Context, lengths: Sequence[int]) -> int:  # noqa: ARG002
+    def step_size(self, context: Context, lengths: Sequence[int]) -> int:
         return sum(lengths)
 
     def denoise(self, context: Context, canvas: Canvas, wanted: Ints) -> Tensor:
-        time.sleep(self.script.step_ms / 1000)
         logits = torch.zeros(len(wanted), VOCABULARY)
         for number, position in enumerate(wanted.tolist()):
             row, index = int(canvas.row[position]), int(canvas.index[position])
@@ -129,13 +88,3 @@ class ScriptedModel:
                 length += 1
             found[length] = data
         return found
-
-
-BUILT_IN = Script(
-    rules=(
-        ("return ", ("result", "self.value", "None")),
-        (" = ", ("alpha(1)", "beta(2, 3)", "gamma")),
-        ("(", ("first, second", "value")),
-        ("", ("pass",)),
-    )
-)
