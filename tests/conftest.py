@@ -19,6 +19,18 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 
+# These files take longest. If they did not begin first, all workers but one would wait for it in the end.
+LONGEST = """
+    bench/runs/test_gate.py bench/test_soak.py lsp_server/handlers/test_download_command.py
+    lsp_server/cli/test_doctor.py train/test_command.py lsp_server/test_default_model.py
+    lsp_server/cli/test_models_get.py infill_engine/models/trunk/test_sources.py
+""".split()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    longest = [Path(__file__).parent / name for name in LONGEST]
+    items.sort(key=lambda item: longest.index(item.path) if item.path in longest else len(longest))
+
 
 @pytest.fixture(scope="session", autouse=True)
 def runtime_dir() -> Iterator[Path]:

@@ -19,7 +19,7 @@ from infill_engine.errors import InputError
 from infill_engine.sampling.proposals import Proposals, unscored
 from infill_engine.sampling.proposer import Capabilities, Proposer, Rehearsal
 from infill_engine.sampling.trunk.tree_nodes import TextPiece, TreeStep
-from infill_engine.types import ONE_HOLE, Draft, Hole, Holes, InfillRequest, ProposedText, TextRequest
+from infill_engine.types import ONE_HOLE, Draft, Hole, Holes, InfillRequest, ProposedText, Surroundings, TextRequest
 
 SURE_LOGPROB, UNSURE_LOGPROB = -0.002, -0.5  # of a byte
 EACH_LATER = -5.0  # log-probability of the length of each candidate after the first one
@@ -56,7 +56,7 @@ class Script:
 
 
 class ScriptedProposer(Proposer):
-    """Proposes what its script says, as far as there is time."""
+    """Proposes what its script says, as far as there is time. Where it says nothing, retrieved texts are left out."""
 
     can = Capabilities("cpu")
 
@@ -73,12 +73,13 @@ class ScriptedProposer(Proposer):
         holes: Holes = ONE_HOLE,  # noqa: ARG002
     ) -> Job[Proposals]:
         """Return the script's candidates, unless there is no time for one pass, and the retrieved drafts."""
+        self._read(request)
         began, script, passes = now(), self._script, 0
-        if script.crash_after and request.prefix.endswith(script.crash_after):
-            os._exit(70)
         texts = script.candidates(request.prefix)[: request.candidates]
+        if not texts:
+            return Proposals([])
         try:
-            while texts and passes < script.steps:
+            while passes < script.steps:
                 yield Work(Phase.PASS, 1)
                 time.sleep(script.step_ms / 1000)
                 passes += 1
@@ -87,8 +88,12 @@ class ScriptedProposer(Proposer):
             pass
         found = [self._proposed(text, passes, number) for number, text in enumerate(texts)] if passes else []
         retrieved = [unscored(draft) for draft in drafts if not passes or draft.text not in texts]
-        nothing = None if texts and not passes else []
-        return Proposals([*found, *retrieved] or nothing, 0.0, since(began), final=not texts or passes > 0)
+        return Proposals([*found, *retrieved] or None, 0.0, since(began), final=passes > 0)
+
+    def prefetch(self, around: Surroundings) -> Job[None]:
+        """See `Proposer`."""
+        self._read(around)
+        yield from ()
 
     def warm_up(self) -> Iterator[Rehearsal]:
         """See `Proposer`."""
@@ -97,6 +102,11 @@ class ScriptedProposer(Proposer):
     def least_ms(self) -> float:
         """See `Proposer`."""
         return self.costs.best_ms(Phase.PASS, 1)
+
+    def _read(self, around: Surroundings) -> None:
+        """Exit if the script says so."""
+        if self._script.crash_after and around.prefix.endswith(self._script.crash_after):
+            os._exit(70)
 
     def _sure(self, data: bytes, passes: int) -> int:
         """Return how many bytes of a text are sure after some passes."""
@@ -107,9 +117,13 @@ class ScriptedProposer(Proposer):
         return (*[SURE_LOGPROB] * (sure + (sure == len(data))), *[UNSURE_LOGPROB] * (len(data) - sure))  # and its end
 
     def _pieces(self, text: str, passes: int) -> tuple[TextPiece, ...]:
+        """Return a text byte by byte, and then its end."""
         data = text.encode()
         sure, logprobs = self._sure(data, passes), self._logprobs(data, passes)
-        return tuple(TextPiece(data[: at + 1], sum(logprobs[: at + 1]), seen=at < sure) for at in range(len(data)))
+        whole = sure == len(data)
+        return tuple(
+            TextPiece(data[: at + 1], sum(logprobs[: at + 1]), seen=whole or at < sure) for at in range(len(logprobs))
+        )
 
     def _proposed(self, text: str, passes: int, number: int) -> ProposedText:
         logprobs = self._logprobs(text.encode(), passes)

@@ -19,7 +19,7 @@ from lsp_server.engine_client import supervisor as worker_process
 from lsp_server.engine_client.client import EngineClient
 from lsp_server.settings.schema import EngineChoice, Precision
 
-WAIT = 30  # seconds after which a test has failed
+WAIT = 90  # seconds after which a test has failed
 COUNTING = """
 import time
 from infill_engine.settings import WindowSettings

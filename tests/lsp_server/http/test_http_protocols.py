@@ -140,4 +140,4 @@ def test_the_description(server: Server) -> None:
     for path, name in (("/v1/edit/completions", "EditRequest"), ("/v1/events", "Event"), ("/feedback", "Event")):
         schema = described["paths"][path]["post"]["requestBody"]["content"]["application/json"]["schema"]
         assert schema["$ref"].rpartition("/")[2].endswith(name)
-    assert "t_max_predict_ms" in described["components"]["schemas"]["Infill"]["properties"]
+    assert "t_max_predict_ms" in described["components"]["schemas"]["InfillBody"]["properties"]
