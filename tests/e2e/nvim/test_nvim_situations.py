@@ -150,6 +150,20 @@ def test_a_second_setup_sets_the_keys_anew(start: Start) -> None:
         nvim.until_marked("x = alpha(1)⇥│")
 
 
+def test_words_come_from_the_server_and_an_older_one_sends_none(nvim: Editor) -> None:
+    nvim.offered("x = │", "alpha(1)")
+    tell = "require('infill.status').told(vim.lsp.get_clients({ name = 'infill_ls' })[1].id, ...)"
+    explanation = {"words": "only one character", "sentence": "It is a single character."}
+    nvim.lua(tell, {"state": "ready", "reason": "one_key", "explanation": explanation})
+    assert nvim.status() == "infill silent: only one character"
+    lines = nvim.lua("return require('infill.status').lines()")
+    assert lines[1] == "It is a single character. `:Infill pick` lists it."
+    nvim.lua(tell, {"state": "ready", "reason": "one_key"})
+    assert nvim.status() == "infill silent: one_key"
+    nvim.lua(tell, {"state": "ready"})
+    assert nvim.status() == "infill ready"
+
+
 def test_switching_off_and_on(nvim: Editor) -> None:
     nvim.offered("x = │", "alpha(1)")
     nvim.command("Infill toggle-language")
