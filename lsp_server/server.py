@@ -61,8 +61,6 @@ def create_server(command: Command = engine_command) -> tuple[InfillServer, Sess
     session = Session(server.protocol, command)
     for method, handler in _HANDLERS.items():
         server.feature(method, _OPTIONS.get(method))(session.bound(handler))
-    for method, handler in _TIMED_HANDLERS.items():
-        server.feature(method, _OPTIONS.get(method))(session.bound(handler, timed=True))
     for name, handler in _COMMANDS.items():
         server.command(name)(session.bound(handler))
     return server, session
@@ -83,9 +81,6 @@ _HANDLERS: dict[str, Callable[..., object]] = {
     types.WINDOW_WORK_DONE_PROGRESS_CANCEL: download.did_cancel_progress,
     messages.INLINE_EDIT: next_edit.inline_edit,
     messages.DID_DISMISS_NEXT_EDIT: next_edit.did_dismiss,
-}
-# These handlers also receive the arrival time, from which their deadline is measured.
-_TIMED_HANDLERS: dict[str, Callable[..., object]] = {
     types.TEXT_DOCUMENT_DID_CHANGE: text_sync.did_change,
     types.NOTEBOOK_DOCUMENT_DID_CHANGE: notebook_sync.did_change,
     types.TEXT_DOCUMENT_INLINE_COMPLETION: inline_completion,

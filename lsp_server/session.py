@@ -3,7 +3,6 @@
 import asyncio
 import inspect
 from collections.abc import Callable
-from dataclasses import InitVar, dataclass, field
 from typing import Any
 
 from infill_engine.serving.protocol import State, Status
@@ -28,29 +27,16 @@ from lsp_server.usage.counters import UsageCounters
 SAVING_SECONDS = 2.0  # longest wait for saving the statistics at the end; the disk may not respond
 
 
-@dataclass(eq=False)
 class Session:
     """The parts of a connection. None of them knows the session: it makes them known to each other."""
 
-    protocol: WireProtocol
-    command: InitVar[Command] = engine_command
-    client: ClientState = field(default_factory=ClientState)
-    workspace: Workspace = field(default_factory=Workspace)
-    background: BackgroundTasks = field(default_factory=BackgroundTasks)
-    edit_log: EditLog = field(default_factory=EditLog)
-    next_edits: NextEditSearch = field(init=False)
-    reporter: StatusReporter = field(init=False)
-    engine: EngineClient = field(init=False)
-    suggestions: SuggestionTracker = field(init=False)
-    requests: RequestBuilder = field(init=False)
-    prefetch: Prefetcher = field(init=False)
-    completions: Completions = field(init=False)
-    late_answers: LateAnswers = field(init=False)
-    downloading: "tuple[int | str, asyncio.Task[tuple[str, str]]] | None" = None  # the progress's token, and the work
-    _is_ready: bool = False
-
-    def __post_init__(self, command: Command) -> None:
-        self.reporter = StatusReporter(self.protocol)
+    def __init__(self, protocol: WireProtocol, command: Command = engine_command) -> None:
+        self.protocol = protocol
+        self.client = ClientState()
+        self.workspace = Workspace()
+        self.background = BackgroundTasks()
+        self.reporter = StatusReporter(protocol)
+        self.edit_log = EditLog()
         self.next_edits = NextEditSearch(self.edit_log, self.workspace.path_of, self.workspace.project_text)
         counters = UsageCounters(self.reporter.warn_once)
         self.engine = EngineClient(self._on_status, self._on_error, command, shared=True)
@@ -58,26 +44,21 @@ class Session:
         self.requests = RequestBuilder(self.workspace, self.engine, self.suggestions)
         self.prefetch = Prefetcher(self.requests, self.background)
         self.completions = Completions(self.requests, self.prefetch, self.reporter, counters)
-        self.late_answers = LateAnswers(self.requests, self.protocol, self.client)
+        self.late_answers = LateAnswers(self.requests, protocol, self.client)
+        self.downloading: tuple[int | str, asyncio.Task[tuple[str, str]]] | None = None  # its token; the work
+        self._is_ready = False
 
-    def bound(self, handler: Callable[..., object], *, timed: bool = False) -> Callable[..., object]:
-        """Return what pygls calls for a message or a command: a handler that takes this session first.
-
-        A `timed` one takes last when its message arrived, in seconds of `deadline.now`.
-        """
+    def bound(self, handler: Callable[..., object]) -> Callable[..., object]:
+        """Return what pygls calls for a message or a command: a handler that takes this session first."""
         # A partial would not do: pygls takes its parameters for the client's. The arguments are Any, because pygls puts
         # the server before those of a type that the server has.
         if inspect.iscoroutinefunction(handler):
 
             async def awaited(*arguments: Any) -> object:  # begins before the next message is read
-                return await handler(self, *arguments, *((self.protocol.arrival(),) if timed else ()))
+                return await handler(self, *arguments)
 
             return awaited
-
-        def plain(*arguments: Any) -> object:
-            return handler(self, *arguments, *((self.protocol.arrival(),) if timed else ()))
-
-        return plain
+        return lambda *arguments: handler(self, *arguments)
 
     def resolve(self, choice: EngineChoice) -> EngineChoice:
         """Return the choice in the form the engine uses, and warn the user if there is something to say about it."""

@@ -232,11 +232,11 @@ class EngineClient:
             case Proposed():
                 self._resolve(message.id, message.answer)
             case Late():
-                if (infill := self.pending.infill(message.id)) is not None:
-                    infill.improve(message.answer)
+                if isinstance(pending := self.pending.get(message.id), PendingInfill):
+                    pending.improve(message.answer)
             case CanvasPreview():
-                if (infill := self.pending.infill(message.id)) is not None:
-                    _notify(message, infill.preview)
+                if isinstance(pending := self.pending.get(message.id), PendingInfill):
+                    _notify(message, pending.preview)
             case Failure():
                 log.warning("the engine failed on a request: %s", message.message)
                 self._tell(message.message)

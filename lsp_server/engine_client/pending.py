@@ -99,10 +99,6 @@ class PendingRequests:
         """Return the request with this id, if it is still here."""
         return self._pending.get(request_id)
 
-    def infill(self, request_id: int) -> PendingInfill | None:
-        """Return the completion request with this id, if it is still here."""
-        return next((each for each in self._newest.values() if each.id == request_id), None)
-
     def newest(self, document: str) -> PendingInfill | None:
         """Return a document's completion request."""
         return self._newest.get(document)

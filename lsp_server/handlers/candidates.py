@@ -25,9 +25,9 @@ from lsp_server.suggestions.completions import CompletionQuery
 from lsp_server.suggestions.request_builder import Insertion
 
 
-async def candidates(session: Session, params: CandidatesParams, arrived: float) -> dict[str, object]:
+async def candidates(session: Session, params: CandidatesParams) -> dict[str, object]:
     """Always answer by the deadline. Raises JsonRpcInvalidParams for a range over several lines."""
-    span = params.range
+    arrived, span = session.protocol.arrival(), params.range
     if span is not None and span.start.line != span.end.line:
         raise JsonRpcInvalidParams("range has to begin and end on one line; leave it out to insert at the position")
     wanted = session.workspace.settings.candidates if params.candidates is None else params.candidates

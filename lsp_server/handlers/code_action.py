@@ -47,9 +47,9 @@ class _Data(msgspec.Struct, omit_defaults=True):
     target: Target | None = None
 
 
-async def code_action(session: Session, params: types.CodeActionParams, arrived: float) -> list[types.CodeAction]:
+async def code_action(session: Session, params: types.CodeActionParams) -> list[types.CodeAction]:
     """Return the actions at a range. Never raises, and answers by the deadline."""
-    due = arrived + session.workspace.settings.budget_for(explicit=True) / 1000
+    due = _due(session)
     snapshot = session.workspace.documents.get(params.text_document.uri)
     asked = params.context.trigger_kind is not types.CodeActionTriggerKind.Automatic
     wanted = {kind for kind in (REWRITE, FIX) if _wants(params.context.only, kind)}
@@ -76,8 +76,9 @@ async def code_action(session: Session, params: types.CodeActionParams, arrived:
     return [_refused(targets.refusal or (REASONS[Reason.LOADING].sentence if loading else NONE_FOUND), wanted)]
 
 
-async def resolve(session: Session, action: types.CodeAction, arrived: float) -> types.CodeAction:
+async def resolve(session: Session, action: types.CodeAction) -> types.CodeAction:
     """Return the action with its edit. Raises JsonRpcException if the document has changed, or nothing was found."""
+    due = _due(session)
     if action.edit is not None:
         return action
     try:
@@ -89,7 +90,6 @@ async def resolve(session: Session, action: types.CodeAction, arrived: float) ->
     if snapshot is None or data.version != snapshot.client_version or not _are_in(snapshot, spans):
         raise JsonRpcException(CHANGED, CONTENT_MODIFIED)
     if data.target is not None:
-        due = arrived + session.workspace.settings.budget_for(explicit=True) / 1000
         offers = await offers_for(session.requests, snapshot, data.target, due)
         if not offers:
             raise JsonRpcException(NONE_FOUND, REQUEST_FAILED)
@@ -116,6 +116,11 @@ def workspace_edit(session: Session, snapshot: Snapshot, edits: Sequence[Replace
         return types.WorkspaceEdit(changes={snapshot.uri: changes})
     document = types.OptionalVersionedTextDocumentIdentifier(snapshot.uri, snapshot.client_version)
     return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(document, list(changes))])
+
+
+def _due(session: Session) -> float:
+    """Return when the reply to the message that is being handled is due, in seconds of `deadline.now`."""
+    return session.protocol.arrival() + session.workspace.settings.budget_for(explicit=True) / 1000
 
 
 async def _computed(

@@ -35,11 +35,12 @@ def register(session: Session) -> None:
     # Space is not a trigger: in editors where Enter accepts an entry, every line break after a space would accept one.
     triggers = sorted({trigger for entry in all_entries() for trigger in entry.triggers})
     options = types.CompletionOptions(trigger_characters=triggers)
-    feature(types.TEXT_DOCUMENT_COMPLETION, options)(session.bound(completion, timed=True))
+    feature(types.TEXT_DOCUMENT_COMPLETION, options)(session.bound(completion))
 
 
-async def completion(session: Session, params: types.CompletionParams, arrived: float) -> types.CompletionList | None:
+async def completion(session: Session, params: types.CompletionParams) -> types.CompletionList | None:
     """Always answer by the deadline. Returns null for a request that was cancelled or superseded."""
+    arrived = session.protocol.arrival()
     if session.workspace.settings.completion_fallback is Fallback.NEVER:
         return _list([])
     snapshot, context = session.workspace.documents.get(params.text_document.uri), params.context

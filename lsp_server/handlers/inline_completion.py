@@ -12,7 +12,7 @@ from lsp_server.suggestions.request_builder import Insertion
 
 
 async def inline_completion(
-    session: Session, params: types.InlineCompletionParams, arrived: float
+    session: Session, params: types.InlineCompletionParams
 ) -> types.InlineCompletionList | None:
     """Always answer by the deadline. Returns null for a request that was cancelled or superseded.
 
@@ -20,6 +20,7 @@ async def inline_completion(
     without one paste blindly. Each item carries the command that reports its acceptance for this version of the
     document.
     """
+    arrived = session.protocol.arrival()
     invoked = params.context.trigger_kind is types.InlineCompletionTriggerKind.Invoked
     snapshot = session.workspace.documents.get(params.text_document.uri)
     insertion = None if snapshot is None else _insertion(snapshot, params, session.client.can.encoding)

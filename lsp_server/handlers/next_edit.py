@@ -40,8 +40,9 @@ MOST_REGIONS = 3
 log = logging.getLogger(__name__)
 
 
-async def next_edit(session: Session, params: NextEditParams, arrived: float) -> dict[str, object]:
+async def next_edit(session: Session, params: NextEditParams) -> dict[str, object]:
     """Return all proposals, or the reason why there are none. Never raises."""
+    arrived = session.protocol.arrival()
     snapshot, found = await _found(session, params, params.text_document.version, params.errors)
     return {
         "proposals": [_proposal(session, snapshot, shown) for shown in found.proposals] if snapshot is not None else [],

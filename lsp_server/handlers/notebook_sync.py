@@ -19,7 +19,7 @@ def did_open(session: Session, params: types.DidOpenNotebookDocumentParams) -> N
         text_sync.opened(session, document)
 
 
-def did_change(session: Session, params: types.DidChangeNotebookDocumentParams, arrived: float) -> None:
+def did_change(session: Session, params: types.DidChangeNotebookDocumentParams) -> None:
     """Apply changes to the order of the cells, then those to their text."""
     changes = params.change.cells
     if changes is None:
@@ -34,7 +34,7 @@ def did_change(session: Session, params: types.DidChangeNotebookDocumentParams, 
         for closed in structure.did_close or ():
             text_sync.closed(session, closed.uri)
     for text in changes.text_content or ():
-        text_sync.changed(session, text.document, text.changes, arrived)
+        text_sync.changed(session, text.document, text.changes)
 
 
 def did_close(session: Session, params: types.DidCloseNotebookDocumentParams) -> None:

@@ -22,9 +22,9 @@ def did_open(session: Session, params: types.DidOpenTextDocumentParams) -> None:
     session.prefetch.opened(opened(session, params.text_document))
 
 
-def did_change(session: Session, params: types.DidChangeTextDocumentParams, arrived: float) -> None:
+def did_change(session: Session, params: types.DidChangeTextDocumentParams) -> None:
     """Apply the changes. Work on the old text is superseded."""
-    changed(session, params.text_document, params.content_changes, arrived)
+    changed(session, params.text_document, params.content_changes)
 
 
 def did_close(session: Session, params: types.DidCloseTextDocumentParams) -> None:
@@ -46,16 +46,15 @@ def changed(
     session: Session,
     document: types.VersionedTextDocumentIdentifier,
     events: Sequence[types.TextDocumentContentChangeEvent],
-    arrived: float,
 ) -> None:
-    """Apply changes that `arrived` at this time (seconds of `deadline.now`) to a document."""
+    """Apply the changes of the message that is being handled to a document."""
     documents, uri = session.workspace.documents, document.uri
     snapshot = documents.get(uri)
     if snapshot is None:
         return
     for event in events:
         snapshot = documents.apply(uri, _change(snapshot, event, session.client.can.encoding))
-    change = documents.settle(uri, document.version, arrived)
+    change = documents.settle(uri, document.version, session.protocol.arrival())
     session.engine.withdraw(uri)
     session.suggestions.changed(change)
     session.edit_log.changed(change)

@@ -40,7 +40,7 @@ async def texts(session: Session, kind: types.InlineCompletionTriggerKind = AUTO
     params = types.InlineCompletionParams(
         types.InlineCompletionContext(kind), types.TextDocumentIdentifier(URI), types.Position(0, 4)
     )
-    result = await inline_completion(session, params, now())
+    result = await inline_completion(session, params)
     return None if result is None else [item.insert_text for item in result.items]
 
 

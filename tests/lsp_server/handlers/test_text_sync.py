@@ -30,15 +30,16 @@ def test_the_content_decides_where_the_name_may_be_wrong(name: str, sent: str, t
 def test_everyone_is_told_once_of_all_changes_of_a_notification() -> None:
     session: Any = Mock(workspace=Workspace())
     session.client.can.encoding = "utf-16"
+    session.protocol.arrival.return_value = 5.0
     opened = session.workspace.documents.open("file:///a.py", "python", "ab\n")
     events: list[types.TextDocumentContentChangeEvent] = [
         types.TextDocumentContentChangePartial(types.Range(types.Position(0, at), types.Position(0, at + 1)), new)
         for at, new in ((0, "xyz"), (3, ""))
     ]
     document = types.VersionedTextDocumentIdentifier(7, opened.uri)
-    did_change(cast(Session, session), types.DidChangeTextDocumentParams(document, events), arrived=5.0)
+    did_change(cast(Session, session), types.DidChangeTextDocumentParams(document, events))
     change = session.prefetch.changed.call_args.args[0]
-    told = [call.engine.withdraw(opened.uri)]
+    told = [call.protocol.arrival(), call.engine.withdraw(opened.uri)]
     told += [getattr(call, name).changed(change) for name in ("suggestions", "edit_log", "prefetch")]
     assert session.mock_calls == told
     assert [step.before.lines[0] for step in change.steps] == ["ab\n", "xyzb\n"]
