@@ -22,7 +22,6 @@ from infill_engine.edits.finders.parameter_docs import propose_parameter_docs
 from infill_engine.edits.finders.renames import leaves_uses, propose_renames
 from infill_engine.edits.finders.results import propose_results
 from infill_engine.edits.finders.signatures import propose_calls
-from infill_engine.edits.finders.similar_lines import propose_similar_lines
 from infill_engine.edits.finders.similar_places import propose_similar_places
 from infill_engine.edits.finders.unused import propose_unused
 from infill_engine.edits.inconsequential import is_in_comments, why_inconsequential
@@ -50,7 +49,6 @@ FINDERS: tuple[Finder, ...] = (
     propose_unused,
     propose_literals,
     propose_openings,
-    propose_similar_lines,
     propose_similar_places,
 )
 

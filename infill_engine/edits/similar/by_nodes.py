@@ -1,7 +1,7 @@
 """The last edit is an example: the same change, with other names, fits places of the same shape."""
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 from tree_sitter import Node
 
@@ -10,6 +10,7 @@ from infill_engine.edits.parsed_text import ancestors, enclosing
 from infill_engine.edits.resolution.renamings import renamings
 from infill_engine.edits.similar.likelihood import SimilarPlace, features_of
 from infill_engine.edits.similar.node_matching import Match, match
+from infill_engine.edits.similar.same_shape import Shape
 from infill_engine.edits.similar.templates import Template, templates
 from infill_engine.edits.tokens import WORD, Replacements, line_pairs, replacements, replacements_of
 from infill_engine.edits.types import Change, Edit
@@ -35,10 +36,13 @@ def places(edit: ParsedEdit) -> list[SimilarPlace]:
             continue
         if made.count(rule) < 2 and _says_little(example):
             continue
-        matches = [(one, edits) for one in _matches(example) if (edits := _placed(edit, one))]
+        shape = Shape.of(edit, example) if len(examples) == 1 else None
+        matches = [(one, edits) for one in _matches(example, shape) if (edits := _placed(edit, example, one))]
         for one, edits in matches:
             features = features_of(example, one, [other for other, _ in matches], made.count(rule) - 1)
-            place = SimilarPlace(edits, features, one.node.start_point[0] - example.node.start_point[0])
+            by_shape = 0.0 if shape is None else shape.confidence(one.node)
+            distance = one.node.start_point[0] - example.node.start_point[0]
+            place = SimilarPlace(edits, features, distance, by_shape)
             known = found.get(edits)
             if known is None or known.confidence < place.confidence:
                 found[edits] = place
@@ -49,9 +53,10 @@ def _says_little(example: Template) -> bool:
     """Return whether a place may be similar by chance: the change is of a literal, a comment or parameters, or it
     removes whole lines."""
     source, syntax, nodes = example.source, example.source.syntax, example.source.nodes
-    if example.node.type in (*syntax.numbers, *syntax.string_parts, *nodes.strings, *nodes.comments):
+    values = (*syntax.numbers, *syntax.string_parts, *nodes.strings, *nodes.comments)
+    changed = [source.node_at(one.start, max(one.end, one.start + 1)) for one in example.changes]
+    if all(node.type in values for node in (example.node, *changed)):
         return True
-    changed = (source.node_at(one.start, max(one.end, one.start + 1)) for one in example.changes)
     listed = any(enclosing(node, syntax.parameter_lists) is not None for node in changed)
     return listed or (example.row is not None and not example.inserted)
 
@@ -62,11 +67,15 @@ def _is_taken_back(rule: Replacements, made: Sequence[Replacements]) -> bool:
     return back in made
 
 
-def _matches(example: Template) -> list[Match]:
-    nodes = {node.id: node for node in _candidates(example) if node.type == example.node.type}
-    nodes.pop(example.node.id, None)
-    matches = (match(example, node) for node in nodes.values())
-    return [one for one in matches if one is not None]
+def _matches(example: Template, shape: Shape | None) -> Iterator[Match]:
+    lines = {} if shape is None else {node.id: node for node in shape.nodes()}
+    nodes = {node.id: node for node in chain(_candidates(example), lines.values()) if node.type == example.node.type}
+    for node in nodes.values():
+        found = None if node.id == example.node.id else match(example, node)
+        if found is None and node.id in lines:
+            found = match(example, node, same_shape=True)
+        if found is not None:
+            yield found
 
 
 def _candidates(example: Template) -> Iterator[Node]:
@@ -97,12 +106,13 @@ def _nearest(example: Template) -> list[tuple[int, str]]:
     return sorted(words, key=lambda word: min(abs(word[0] - start) for start in starts))[:MOST_WORDS]
 
 
-def _placed(edit: ParsedEdit, found: Match) -> tuple[Edit, ...]:
+def _placed(edit: ParsedEdit, example: Template, found: Match) -> tuple[Edit, ...]:
     """Map the changes to the text after the user's edit; none if they are made already or the user has edited there."""
-    edits = []
+    edits, moves = [], set(example.inserted) <= set(example.removed)
     for change in found.changes:
         made = edit.replacing(change.start, change.end, change.new)
-        if made is None or (not made.span.text and WORD.search(made.new) and _is_there(edit, found.node, change)):
+        inserts = made is not None and not made.span.text and not moves and WORD.search(made.new)
+        if made is None or (inserts and _is_there(edit, found.node, change)):
             return ()
         if made.span.text != made.new:
             edits.append(made)

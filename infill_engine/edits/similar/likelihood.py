@@ -56,6 +56,7 @@ class SimilarPlace:
     edits: tuple[Edit, ...]
     features: dict[str, float]
     distance: int  # lines below the user's edit; negative above it
+    by_shape: float = 0.0  # the confidence that its line's shape gives; 0 if the edited line has another shape
 
     @property
     def confidence(self) -> float:

@@ -28,12 +28,15 @@ class Match:
         return exchanged_names(words)
 
 
-def match(template: Template, other: Node) -> Match | None:
-    """Return how to change another node as the template's was changed; None if its shape differs."""
+def match(template: Template, other: Node, *, same_shape: bool = False) -> Match | None:
+    """Return how to change another node as the template's was changed; None if its shape differs.
+
+    With `same_shape`, its tokens are known to differ in words alone.
+    """
     matching = _Matching(template)
     if template.row is not None:
         return _match_lines(template, matching, other)
-    if not matching.unify(template.node, other):
+    if not (matching.align(other) if same_shape else matching.unify(template.node, other)):
         return None
     moved = {token for change in template.changes for token in TOKEN.findall(change.new)}
     for old, new in matching.gone:
@@ -135,6 +138,22 @@ class _Matching:
         if right <= left:
             return len(theirs) > right and all(map(self.unify, ours[-right:], theirs[-right:]))
         return len(theirs) > left and all(map(self.unify, ours[:left], theirs[:left]))
+
+    def align(self, other: Node) -> bool:
+        """Return whether the other node has as many tokens, and pair them one by one."""
+        text = self._source.text
+        ours, theirs = (list(TOKEN.finditer(text, *self._source.span_of(one))) for one in (self.found.node, other))
+        for one, another in zip(ours, theirs, strict=False):
+            self._starts[one.start()], self._ends[one.end()] = another.start(), another.end()
+            gone = any(change.start <= one.start() and one.end() <= change.end for change in self._changes)
+            if gone:
+                self.gone.append((one.group(), another.group()))
+            elif one.group() == another.group():
+                self.found.same += bool(WORD.match(one.group()))
+            elif self.found.names.setdefault(one.group(), another.group()) != another.group():
+                return False
+        self.found.different = len(self.found.names)
+        return len(ours) == len(theirs)
 
     def _first(self, start: int) -> int:
         return next(max(start, change.start) for change in self._changes if change.end >= start)

@@ -22,7 +22,10 @@ def similar_places(edit: ParsedEdit) -> list[SimilarPlace]:
             continue
         made = _lines_made(place.edits, edit.after.text)
         known = found.get(made)
-        found[made] = place if known is None else replace(known, features=known.features | place.features)
+        if known is not None:
+            features, shape = known.features | place.features, max(known.by_shape, place.by_shape)
+            place = replace(known, features=features, by_shape=shape)
+        found[made] = place
     return list(found.values())
 
 
