@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from infill_engine.budget.deadline import Deadline, now
-from infill_engine.context.drafts.renamed_match import outline_of_other
 from infill_engine.engine.remote.address import disclosure, is_remote, read_address
 from infill_engine.models.registry import resolved
 from infill_engine.serving.starting import load_local, load_remote
 from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.text.syntax import parser_for
-from infill_engine.types import Answer, ProjectText, Reason, Removal
+from infill_engine.types import Answer, Reason, Removal
 from lsp_server.cli.place import NamedPlace, OpenPlace, open_at
 from lsp_server.cli.terminal import doing
 from lsp_server.documents.snapshots import Snapshot
-from lsp_server.project.text import project_of, read_around
+from lsp_server.project.editorconfig import indentation_of
+from lsp_server.project.text import Project, project_of, read_project
 from lsp_server.protocol.uris import path_in_project, path_of
 from lsp_server.settings.schema import ServerSettings
 from lsp_server.suggestions.request_content import build_request
@@ -84,11 +84,18 @@ def _ask(
 ) -> Asked:
     parser_for(opened.snapshot.language)  # a running server has loaded the grammar
     project, path = _project_around(opened.snapshot, settings)
-    # A running server has read this, and its engine has counted it.
-    outline_of_other(project.text, opened.snapshot.language)
-    deque(engine.index_project(project), maxlen=0)
+    deque(engine.index_project(project.text), maxlen=0)  # a running server's engine has counted it
     began = now()
-    request = build_request(opened.snapshot, opened.place, settings, project=project, window=engine.window, path=path)
+    request = build_request(
+        opened.snapshot,
+        opened.place,
+        settings,
+        project=project.text,
+        window=engine.window,
+        path=path,
+        paths=project.paths,
+        indent=project.indent,
+    )
     if read_before:
         engine.prefetch(request, Deadline(now() + READ_SECONDS))
         began = now()
@@ -97,11 +104,11 @@ def _ask(
     return Asked(answer, settings.budget_ms, elapsed_ms, engine.name, engine.device, engine.removed)
 
 
-def _project_around(snapshot: Snapshot, settings: ServerSettings) -> tuple[ProjectText, str]:
-    """Return the text of the document's project and the document's path in it."""
+def _project_around(snapshot: Snapshot, settings: ServerSettings) -> tuple[Project, str]:
+    """Return what a running server has read around a document, and the document's path in its project."""
     path = Path(path_of(snapshot.uri))
     root = project_of(path)
     if root is None:
-        return ProjectText(), ""
-    text = read_around(path, snapshot.language, root, settings.excludes)
-    return text, path_in_project(snapshot.uri, (str(root),))
+        return Project(indent=indentation_of(path)), ""
+    found = read_project(path, snapshot.language, root, settings.excludes)
+    return found, path_in_project(snapshot.uri, (str(root),))

@@ -5,9 +5,10 @@ in the background when it is opened, and again when the text is out of date. Unt
 """
 
 import asyncio
+import math
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from cachetools import LRUCache
@@ -27,15 +28,22 @@ MOST_PATHS = 5_000  # of the nearest files, which are remembered
 DOCUMENTS = 6  # documents whose project texts are kept
 
 
-@dataclass(slots=True)
-class _Read:
-    """The text that was read (empty during the first read), when the read started or finished, the paths of all
-    files around, and a level of indentation there, "" if nothing shows one."""
+@dataclass(frozen=True, slots=True)
+class Project:
+    """What was read around a document: the text of the nearest files, and the paths of all files, nearest first and
+    relative to the workspace folder.
 
-    project_text: ProjectText
-    since: float
+    `indent` is a level of indentation as `.editorconfig` or else these files have it, "" if nothing shows one. `since`
+    is when the read started or finished. Before that, everything is empty.
+    """
+
+    text: ProjectText = field(default_factory=ProjectText)
     paths: tuple[str, ...] = ()
     indent: str = ""
+    since: float = -math.inf
+
+
+NOT_READ = Project()
 
 
 class ProjectTexts:
@@ -43,28 +51,16 @@ class ProjectTexts:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._known: LRUCache[str, _Read] = LRUCache(DOCUMENTS)
+        self._known: LRUCache[str, Project] = LRUCache(DOCUMENTS)
         self._one_at_a_time = asyncio.Lock()  # an editor may open a whole window of documents at once
 
-    def around(self, uri: str) -> ProjectText:
-        """Return the files around a document, without text if they have not been read yet."""
-        known = self._known.get(path_of(uri))
-        return ProjectText() if known is None else known.project_text
-
-    def paths(self, uri: str) -> tuple[str, ...]:
-        """Return the paths of the files around a document, nearest first, relative to its workspace folder."""
-        known = self._known.get(path_of(uri))
-        return () if known is None else known.paths
-
-    def indent(self, uri: str) -> str:
-        """Return a level of indentation as `.editorconfig` or else the files around a document have it, or ""."""
-        known = self._known.get(path_of(uri))
-        return "" if known is None else known.indent
+    def of(self, uri: str) -> Project:
+        """Return what was read around a document."""
+        return self._known.get(path_of(uri), NOT_READ)
 
     def is_due(self, uri: str) -> bool:
         """Return whether `read` should be called."""
-        known = self._known.get(path_of(uri))
-        return known is None or self._clock() - known.since > OLD_SECONDS
+        return self._clock() - self.of(uri).since > OLD_SECONDS
 
     def forget(self, uri: str) -> None:
         """Drop the project text of a closed document, which may be megabytes."""
@@ -73,7 +69,7 @@ class ProjectTexts:
     async def read(self, uri: str, language: str, roots: Iterable[str], excludes: tuple[str, ...]) -> None:
         """Read the files around a document. A document outside all workspace folders has no project text."""
         path = path_of(uri)
-        self._known[path] = before = _Read(self.around(uri), self._clock(), self.paths(uri), self.indent(uri))
+        self._known[path] = before = replace(self.of(uri), since=self._clock())
         root = root_of(path, roots)
         if root is None:
             indent = await asyncio.to_thread(indentation_of, Path(path)) if path else ""
@@ -83,17 +79,24 @@ class ProjectTexts:
         async with self._one_at_a_time:
             if path not in self._known:  # evicted while waiting, because more documents were opened than are kept
                 return
-            found = await asyncio.to_thread(_read_all, Path(path), language, Path(root), excludes)
+            found = await asyncio.to_thread(read_project, Path(path), language, Path(root), excludes)
         if path in self._known:
             self._known[path] = replace(found, since=self._clock())
 
 
-def _read_all(document: Path, language: str, root: Path, excludes: tuple[str, ...]) -> _Read:
-    nearest = paths_around(document, root)
-    found = read_around(document, language, root, excludes, nearest)
+def read_project(document: Path, language: str, root: Path, excludes: tuple[str, ...]) -> Project:
+    """Read the files under `root` around a document that are in its `language` or in one searched with it.
+
+    Folders that cannot be read contribute no text.
+    """
+    nearest, alike = paths_around(document, root), related(language)
+    written = (path for path in nearest if language_of(path.name) in alike)
+    allowed = (path for path in written if not is_excluded((root / path).as_uri(), excludes, (str(root),)))
+    read = ((str(path), read_source(root / path)) for path in allowed)
+    found = joined((path, text) for path, text in read if text is not None)
     outline_of_other(found.text, language)  # caches what the search needs
     paths = tuple(str(one) for one in nearest[:MOST_PATHS])
-    return _Read(found, 0.0, paths, indentation_of(document) or shown_in(found.text))
+    return Project(found, paths, indentation_of(document) or shown_in(found.text))
 
 
 def paths_around(document: Path, root: Path) -> list[PurePosixPath]:
@@ -101,25 +104,6 @@ def paths_around(document: Path, root: Path) -> list[PurePosixPath]:
     own = PurePosixPath(document.relative_to(root).as_posix())
     paths = (path for path, _ in zip(listed(root), range(MOST_LISTED), strict=False))
     return nearest_first(own, (path for path in paths if path != own))
-
-
-def read_around(
-    document: Path,
-    language: str,
-    root: Path,
-    excludes: tuple[str, ...],
-    nearest: Sequence[PurePosixPath] | None = None,
-) -> ProjectText:
-    """Read the files under `root` nearest to `document`, excluding itself, in its `language` or one searched with it.
-
-    `nearest` are all files there, if they are known. Folders that cannot be read contribute no text.
-    """
-    alike = related(language)
-    files = paths_around(document, root) if nearest is None else nearest
-    written = (path for path in files if language_of(path.name) in alike)
-    allowed = (path for path in written if not is_excluded((root / path).as_uri(), excludes, (str(root),)))
-    read = ((str(path), read_source(root / path)) for path in allowed)
-    return joined((path, text) for path, text in read if text is not None)
 
 
 def project_of(document: Path) -> Path | None:

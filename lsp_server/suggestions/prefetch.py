@@ -76,7 +76,7 @@ class Prefetcher:
         snapshots = workspace.documents.snapshots()
         if snapshots and not engine.process.deaths:  # the text may have killed the last engine
             self._prefetch(min(snapshots, key=self._is_elsewhere))
-        texts = (workspace.project.around(snapshot.uri) for snapshot in snapshots)
+        texts = (workspace.project.of(snapshot.uri).text for snapshot in snapshots)
         for files in {each.name: each for each in texts}.values():  # cells of a notebook share theirs
             engine.index_project(files)
 
@@ -89,7 +89,7 @@ class Prefetcher:
     async def _read_project(self, snapshot: Snapshot) -> None:
         workspace = self.requests.workspace
         await workspace.project.read(snapshot.uri, snapshot.language, workspace.roots, workspace.settings.excludes)
-        self.requests.engine.index_project(workspace.project.around(snapshot.uri))
+        self.requests.engine.index_project(workspace.project.of(snapshot.uri).text)
         if (newest := workspace.documents.get(snapshot.uri)) is not None:
             self._prefetch(newest)  # its context refers to the current text
 

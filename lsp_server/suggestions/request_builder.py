@@ -78,8 +78,9 @@ class RequestBuilder:
         around = self._around(snapshot)
         place = (place[0] + around.top, place[1])
         others = self.workspace.neighbours(snapshot)
-        paths = self.workspace.project.paths(snapshot.uri) if settings.search_project else ()
-        indent = self.workspace.indents.get(snapshot.uri) or self.workspace.project.indent(snapshot.uri)
+        project = self.workspace.project.of(snapshot.uri)
+        paths = project.paths if settings.search_project else ()
+        indent = self.workspace.indents.get(snapshot.uri) or project.indent
         parts = (around.text, place, settings, others, around.project, around.window, around.path, paths, indent)
         known, request = self._last
         if request is None or known != parts:

@@ -86,7 +86,7 @@ def _without_empty_bodies(answer: Answer, insertion: Insertion) -> Iterator[Cand
 def _is_invented(requests: RequestBuilder, insertion: Insertion, candidate: Candidate) -> bool:
     """Return whether a text names a missing file, unless the text around it leaves no choice: one to be written."""
     documents, project, snapshot = requests.workspace.documents, requests.workspace.project, insertion.snapshot
-    known = chain((path_of(other.uri) for other in documents.snapshots()), project.paths(snapshot.uri))
+    known = chain((path_of(other.uri) for other in documents.snapshots()), project.of(snapshot.uri).paths)
     if not invents(*insertion.where, insertion.lead + candidate.text, known):
         return False
     drafts = requests.completion(snapshot, insertion.end).drafts if insertion.is_plain else ()

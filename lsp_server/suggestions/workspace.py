@@ -53,7 +53,7 @@ class Workspace:
 
     def project_text(self, snapshot: Snapshot) -> ProjectText:
         """Return the text of the files around a document, as far as the settings allow reading it."""
-        return self.project.around(snapshot.uri) if self.settings.search_project else ProjectText()
+        return self.project.of(snapshot.uri).text if self.settings.search_project else ProjectText()
 
     def neighbours(self, snapshot: Snapshot) -> list[Snapshot]:
         """Return the open documents whose text may be used in a document, most recently changed first.

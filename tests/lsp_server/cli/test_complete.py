@@ -48,6 +48,14 @@ def test_it_is_an_explicit_request(folder: Path) -> None:
     assert json.loads(done.stdout)["budget_ms"] == 600
 
 
+def test_it_sees_the_files_that_a_server_sees(folder: Path) -> None:
+    (folder / "package.json").write_text("{}")
+    (folder / "onlytool.js").write_text("")
+    (folder / "main.js").write_text("import { tool } from './';\n")
+    done = run_here("complete", "main.js:1:25", "--budget-ms", "5000", "--json", folder=folder)
+    assert "onlytool" in [item["text"] for item in json.loads(done.stdout)["candidates"]]
+
+
 def test_fewer_candidates(folder: Path) -> None:
     done = run_here("complete", "app.py:2:5", "--candidates", "2", "--budget-ms", "5000", "--json", folder=folder)
     assert [item["text"] for item in json.loads(done.stdout)["candidates"]] == ["alpha(1)", "beta(2)"]

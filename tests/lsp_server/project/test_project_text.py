@@ -17,7 +17,7 @@ from lsp_server.documents.snapshots import Snapshot
 from lsp_server.handlers.configuration import apply_options
 from lsp_server.handlers.text_sync import did_close
 from lsp_server.project import text as stored_texts
-from lsp_server.project.text import ProjectTexts, project_of, read_around
+from lsp_server.project.text import Project, ProjectTexts, project_of, read_project
 from lsp_server.server import create_server
 from lsp_server.session import Session
 from lsp_server.settings.schema import DEFAULT_EXCLUDES, ServerSettings
@@ -50,26 +50,26 @@ def words(near: ProjectText) -> list[str]:
 
 def test_the_nearest_files_of_the_language_come_first(project: Path) -> None:
     subprocess.run(["git", "init", "-q", project], check=True)
-    near = read_around(project / "app/views/here.py", "python", project, DEFAULT_EXCLUDES)
+    near = read_project(project / "app/views/here.py", "python", project, DEFAULT_EXCLUDES).text
     assert words(near) == ["beside", "above", "far"]
     assert dict(near.each())["app/models.py"].strip() == "above = 1"
     assert [path for path, _ in near.files] == ["app/views/beside.py", "app/models.py", "lib/other/far.py"]
 
 
 def test_without_git_foreign_folders_are_left_out(project: Path) -> None:
-    near = read_around(project / "app/views/here.py", "python", project, DEFAULT_EXCLUDES)
+    near = read_project(project / "app/views/here.py", "python", project, DEFAULT_EXCLUDES).text
     assert words(near) == ["beside", "ignored", "above", "far"]
 
 
 FORBIDDEN = """
 import os, sys
 from pathlib import Path
-from lsp_server.project.text import read_around
+from lsp_server.project.text import read_project
 project = Path(sys.argv[1])
 if os.geteuid() == 0:
-    read_around(project / "here.py", "python", project, ())  # imports all that may lie where only root may go
+    read_project(project / "here.py", "python", project, ())  # imports all that may lie where only root may go
     os.seteuid(65534)
-print(read_around(project / "here.py", "python", project, ()).text)
+print(read_project(project / "here.py", "python", project, ()).text.text)
 """
 
 
@@ -87,12 +87,12 @@ def test_a_folder_that_may_not_be_entered_is_passed_over() -> None:
 
 def test_only_so_much_is_read(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(project_text, "MOST_CHARS", 14)
-    near = read_around(project / "lib/other/new.py", "python", project, ())
+    near = read_project(project / "lib/other/new.py", "python", project, ()).text
     assert words(near) == ["far", "above"]
 
 
 def test_a_folder_that_is_gone_has_no_text(tmp_path: Path) -> None:
-    assert read_around(tmp_path / "gone/a.py", "python", tmp_path / "gone", ()) == ProjectText()
+    assert read_project(tmp_path / "gone/a.py", "python", tmp_path / "gone", ()).text == ProjectText()
 
 
 @pytest.mark.parametrize(("mark", "found"), [(".git", True), ("pyproject.toml", True), ("notes.txt", False)])
@@ -148,7 +148,7 @@ async def test_of_many_documents_opened_at_once_the_last_are_read(
 ) -> None:
     """Project texts are remembered for a few: to read those of the others would keep these waiting."""
     read: list[str] = []
-    monkeypatch.setattr(stored_texts, "read_around", lambda path, *_: read.append(path.name) or ProjectText())
+    monkeypatch.setattr(stored_texts, "read_project", lambda path, *_: read.append(path.name) or Project())
     _, session = create_server()
     session.workspace.roots = (str(project),)
     for number in range(50):
@@ -165,7 +165,7 @@ async def test_the_text_around_a_closed_document_is_forgotten(project: Path) -> 
     snapshot = opened(session, project)
     assert await drafts(session, snapshot) == ["host, port)"]
     did_close(session, types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(snapshot.uri)))
-    assert session.workspace.project.around(snapshot.uri) == ProjectText()
+    assert session.workspace.project.of(snapshot.uri).text == ProjectText()
 
 
 async def test_what_is_excluded_is_forgotten_at_once(project: Path) -> None:
@@ -204,4 +204,4 @@ async def test_a_new_worker_gets_it_again(project: Path) -> None:
     got: list[ProjectText] = []
     session.engine.index_project = got.append  # type: ignore[method-assign]
     session._on_status(Status(State.READY))
-    assert got == [session.workspace.project.around(snapshot.uri)]
+    assert got == [session.workspace.project.of(snapshot.uri).text]
