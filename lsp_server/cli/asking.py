@@ -1,6 +1,7 @@
 """Answers one request in this process. The request is built as the server builds it."""
 
 import argparse
+import asyncio
 import sys
 from collections import deque
 from dataclasses import dataclass
@@ -10,18 +11,21 @@ from typing import TYPE_CHECKING
 from infill_engine.budget.deadline import Deadline, now
 from infill_engine.engine.remote.address import disclosure, is_remote, read_address
 from infill_engine.models.registry import resolved
-from infill_engine.serving.starting import load_local, load_remote
+from infill_engine.serving.starting import load_local, load_remote, ready_status
 from infill_engine.settings import EngineSettings, ModelSettings
 from infill_engine.text.syntax import parser_for
 from infill_engine.types import Answer, Reason, Removal
 from lsp_server.cli.place import NamedPlace, OpenPlace, open_at
 from lsp_server.cli.terminal import doing
 from lsp_server.documents.snapshots import Snapshot
-from lsp_server.project.editorconfig import indentation_of
-from lsp_server.project.text import Project, project_of, read_project
-from lsp_server.protocol.uris import path_in_project, path_of
+from lsp_server.engine_client.client import EngineClient
+from lsp_server.project.text import project_of
+from lsp_server.protocol.uris import path_of
 from lsp_server.settings.schema import ServerSettings
-from lsp_server.suggestions.request_content import build_request
+from lsp_server.suggestions.outcomes import SuggestionTracker
+from lsp_server.suggestions.request_builder import Insertion, RequestBuilder
+from lsp_server.suggestions.unasked import unasked
+from lsp_server.suggestions.workspace import Workspace
 
 if TYPE_CHECKING:
     from infill_engine.budget.work import Observer
@@ -34,7 +38,8 @@ READ_SECONDS = 10.0  # enough for a whole prompt on a busy machine
 class Asked:
     """An answer and its cost. `elapsed_ms` runs from the request to the candidates and excludes loading.
 
-    `removed` are the proposals that are not among the candidates, in the order in which they were removed.
+    `removed` are the proposals that are not among the candidates, in the order in which they were removed. `unasked` is
+    the part of the answer that a server may show unasked; None if that is all of it.
     """
 
     answer: Answer
@@ -43,6 +48,7 @@ class Asked:
     model: str
     device: str | None = None
     removed: tuple[Removal, ...] = ()
+    unasked: Answer | None = None
 
 
 def ask_at_place(
@@ -82,33 +88,25 @@ def _load_engine(options: argparse.Namespace) -> "Engine":
 def _ask(
     engine: "Engine", opened: OpenPlace, settings: ServerSettings, observer: "Observer | None", *, read_before: bool
 ) -> Asked:
-    parser_for(opened.snapshot.language)  # a running server has loaded the grammar
-    project, path = _project_around(opened.snapshot, settings)
-    deque(engine.index_project(project.text), maxlen=0)  # a running server's engine has counted it
+    snapshot, place = opened.snapshot, opened.place
+    parser_for(snapshot.language)  # a running server has loaded the grammar
+    requests = _requests_around(engine, snapshot, settings)
+    deque(engine.index_project(requests.workspace.project_text(snapshot)), maxlen=0)  # its engine has counted this
     began = now()
-    request = build_request(
-        opened.snapshot,
-        opened.place,
-        settings,
-        project=project.text,
-        window=engine.window,
-        path=path,
-        paths=project.paths,
-        indent=project.indent,
-    )
+    request = requests.completion(snapshot, place)
     if read_before:
         engine.prefetch(request, Deadline(now() + READ_SECONDS))
         began = now()
     answer = engine.answer(request, Deadline(began + settings.budget_ms / 1000), observer)
     elapsed_ms = (now() - began) * 1000
-    return Asked(answer, settings.budget_ms, elapsed_ms, engine.name, engine.device, engine.removed)
+    allowed = unasked(requests, Insertion(snapshot, place, place), answer)
+    return Asked(answer, settings.budget_ms, elapsed_ms, engine.name, engine.device, engine.removed, allowed)
 
 
-def _project_around(snapshot: Snapshot, settings: ServerSettings) -> tuple[Project, str]:
-    """Return what a running server has read around a document, and the document's path in its project."""
-    path = Path(path_of(snapshot.uri))
-    root = project_of(path)
-    if root is None:
-        return Project(indent=indentation_of(path)), ""
-    found = read_project(path, snapshot.language, root, settings.excludes)
-    return found, path_in_project(snapshot.uri, (str(root),))
+def _requests_around(engine: "Engine", snapshot: Snapshot, settings: ServerSettings) -> RequestBuilder:
+    """Return what builds requests in a server that has read the files around a document."""
+    workspace, root = Workspace(settings), project_of(Path(path_of(snapshot.uri)))
+    workspace.roots = () if root is None else (str(root),)
+    asyncio.run(workspace.project.read(snapshot.uri, snapshot.language, workspace.roots, settings.excludes))
+    client = EngineClient(lambda _status: None, lambda _news: None, status=ready_status(engine))
+    return RequestBuilder(workspace, client, SuggestionTracker(lambda _name, _number: None))

@@ -15,11 +15,12 @@ from lsp_server.protocol.reasons import REASONS
 from lsp_server.settings.schema import ServerSettings
 from lsp_server.suggestions.unasked import worth_showing
 
-SHOWN, BESIDE, HIDDEN_WITH_BEST = "shown", "beside", "hidden_with_best"
+SHOWN, BESIDE, HIDDEN_WITH_BEST, NEVER = "shown", "beside", "hidden_with_best", "never_unasked"
 MEANINGS = {
     SHOWN: "appears",
     BESIDE: "is offered beside it",
     HIDDEN_WITH_BEST: "is hidden with the best one",
+    NEVER: "is never shown unasked",
     "undecodable": "has unreadable characters",
     "blank": "is blank after cleaning",
     "comment_mark": "ends in an empty comment",
@@ -65,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
 
 def fates_in(asked: Asked) -> Iterator[Fate]:
     """Yield what became of every text that was proposed: the candidates first, then in the order of the removals."""
-    answer = asked.answer
+    answer = asked.unasked or asked.answer
     reason = worth_showing(answer, explicit=False).reason
     for number, candidate in enumerate(answer.candidates):
         if reason is None:
@@ -73,17 +74,20 @@ def fates_in(asked: Asked) -> Iterator[Fate]:
         else:
             fate = HIDDEN_WITH_BEST if number and reason is Reason.ONE_KEY else reason.value
         yield Fate(fate, candidate.text, candidate.confidence)
+    allowed = {candidate.text for candidate in answer.candidates}
+    for candidate in asked.answer.candidates:
+        if candidate.text not in allowed:
+            yield Fate(NEVER, candidate.text, candidate.confidence)
     for removal in asked.removed:
         yield Fate(removal.step, removal.text, removal.confidence)
 
 
 def as_json(asked: Asked, fates: list[Fate]) -> dict[str, object]:
     """The object that `--json` prints. `reason` is null if a candidate appears."""
-    answer = asked.answer
-    reason = worth_showing(answer, explicit=False).reason
+    reason = worth_showing(asked.unasked or asked.answer, explicit=False).reason
     return {
         "reason": None if reason is None else reason.value,
-        "show_from": answer.show_from,
+        "show_from": asked.answer.show_from,
         "texts": [
             {
                 "text": fate.text,

@@ -44,6 +44,16 @@ def test_lines_for_people(folder: Path) -> None:
     assert last.startswith("app.py:2:5: texts appear unasked at 10% or more; ")
 
 
+def test_a_file_that_does_not_exist_is_never_shown_unasked(folder: Path) -> None:
+    (folder / "pyproject.toml").write_text("")
+    (folder / "app.py").write_text("from .\n")
+    script: dict[str, object] = {"rules": [{"before": "from .", "candidates": ["nowhere import x"]}]}
+    done = run_here("why", "app.py:1:7", "--budget-ms", "5000", "--json", folder=folder, script=script)
+    answer = json.loads(done.stdout)
+    assert [(one["text"], one["fate"]) for one in answer["texts"]] == [("nowhere import x", "never_unasked")]
+    assert answer["reason"] == "low_confidence"
+
+
 def test_eagerness_decides_what_appears(folder: Path) -> None:
     def show_from(level: str) -> float:
         place = ("app.py:2:5", "--eagerness", level, "--json")
