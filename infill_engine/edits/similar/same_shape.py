@@ -46,7 +46,8 @@ class Shape:
         start, end = lines.around(source.text, *example.span)
         text = source.text[start:end]
         long_enough = len(TOKEN.findall(text)) >= LEAST_TOKENS and names_in(text, language)
-        if example.row is not None or "\n" in text or len(text) > LONGEST_LINE or not long_enough:
+        several = "\n" in text or any("\n" in change.new for change in example.changes)
+        if example.row is not None or several or len(text) > LONGEST_LINE or not long_enough:
             return None
         words = list(words_changed(source.text, edit.changes, language))
         if len(words) == 1 and all(one.isidentifier() for one in (source.text[slice(*words[0][:2])], words[0][2])):
