@@ -48,7 +48,9 @@ def excerpt_of(edited: EditedText) -> Excerpt | None:
     room = (EXCERPT_CHARS - (last - first)) // 2
     if room <= 0:
         return None
-    start, end = _outermost(text, max(0, first - room), first), min(len(text), last + room)
+    start, end = max(0, first - room), min(len(text), last + room)
+    outermost = _OUTERMOST.search(text, start, first) if start else None
+    start = start if outermost is None else outermost.start()
     following = [found.start() for found in _OUTERMOST.finditer(text, last, end)]
     end = following[-1] if following and end < len(text) else end
     stop = end + sum(change.growth for change in changes)
@@ -60,8 +62,3 @@ def excerpt_of(edited: EditedText) -> Excerpt | None:
         cursor=None if edited.cursor is None else edited.cursor - start,
     )
     return Excerpt(local, edited.after[:start], edited.after[stop:])
-
-
-def _outermost(text: str, start: int, most: int) -> int:
-    found = _OUTERMOST.search(text, start, most) if start else None
-    return start if found is None else found.start()

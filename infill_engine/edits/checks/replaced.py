@@ -83,8 +83,10 @@ class Replaced:
         one = names.at(start)
         if one is None or _is_text(source, one):
             return True
-        if one.role is Role.DEFINITION or _names_function(source, one):
-            return False
+        above = one.node.parent
+        function = above if above is not None and above.type in source.syntax.functions else None
+        if one.role is Role.DEFINITION or (function and function.child_by_field_name("name") == one.node):
+            return False  # of a function in an object without a class as well
         at = self._at.get((old, new))
         if at is not None and receiver(source.text, start) not in at:
             return False
@@ -111,12 +113,6 @@ def _is_text(source: ParsedText, one: Occurrence) -> bool:
     """Return whether a word is in a string or a comment."""
     types = (*source.syntax.string_parts, *source.nodes.strings, *source.nodes.comments)
     return one.role is Role.OTHER and source.node_at(one.start, one.end).type in types
-
-
-def _names_function(source: ParsedText, one: Occurrence) -> bool:
-    """Return whether a word is the name of a function, in an object without a class as well."""
-    above = one.node.parent
-    return above is not None and above.type in source.syntax.functions and above.child_by_field_name("name") == one.node
 
 
 def _is_defined(names: Names, owner: Owner | None) -> bool:

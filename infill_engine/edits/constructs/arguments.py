@@ -122,7 +122,8 @@ class ValuesInSight:
             members, variables = known.get(self._names.class_of(node), ()), known.get(node.id, ())
             variable = next((one for one in variables if self._is_before(one, call)), None)
             if variable is not None:
-                return self._sigil(variable) + self._name
+                sigil = self._source.text[variable.start - 1 : variable.start]
+                return (sigil if sigil in syntax.sigils else "") + self._name
             if members and in_function and syntax.own_member:
                 return syntax.own_member.format(name=self._name)
             if members:
@@ -134,7 +135,3 @@ class ValuesInSight:
         functions = self._source.syntax.functions
         same = enclosing(one.node, functions) == enclosing(call.arguments, functions)
         return one.kind == "function" or not same or one.node.start_byte < call.arguments.start_byte
-
-    def _sigil(self, one: Occurrence) -> str:
-        before = self._source.text[one.start - 1 : one.start]
-        return before if before in self._source.syntax.sigils else ""

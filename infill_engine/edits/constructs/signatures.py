@@ -17,6 +17,7 @@ class Signature:
     """A function whose parameters the user has changed."""
 
     function: Node  # in the text before
+    now: Node  # in the text after
     before: tuple[Parameter, ...]
     after: tuple[Parameter, ...]
 
@@ -48,8 +49,8 @@ def changed_signatures(edit: ParsedEdit) -> Iterator[Signature]:
         now = _same_function(edit, function)
         old = parameters_of(before, function)
         new = None if now is None else parameters_of(after, now)
-        if old is not None and new is not None and old != new:
-            yield Signature(function, old, new)
+        if now is not None and old is not None and new is not None and old != new:
+            yield Signature(function, now, old, new)
     yield from _changed_fields(edit)
 
 
@@ -70,7 +71,7 @@ def _changed_fields(edit: ParsedEdit) -> Iterator[Signature]:
         seen.add(holder.id)
         old, new = fields_of(edit.before, holder), fields_of(edit.after, now)
         if old is not None and new is not None and old != new:
-            yield Signature(holder, old, new)
+            yield Signature(holder, now, old, new)
 
 
 def _named(made: Node) -> Node | None:

@@ -6,12 +6,12 @@ from itertools import takewhile
 
 from tree_sitter import Node
 
-from infill_engine.edits.changes import Shift, inserted
+from infill_engine.edits.changes import inserted
 from infill_engine.edits.constructs.constructors import Setting, beside, is_constructor, settings_of
 from infill_engine.edits.constructs.parameters import parameter_list_of, parameters_of
 from infill_engine.edits.constructs.signatures import changed_signatures
 from infill_engine.edits.parsed_edit import ParsedEdit
-from infill_engine.edits.parsed_text import ParsedText, enclosing, innermost
+from infill_engine.edits.parsed_text import ParsedText, innermost
 from infill_engine.edits.resolution.names import Names
 from infill_engine.edits.resolution.occurrence import Role
 from infill_engine.edits.types import Edit, Kind, Proposal
@@ -34,17 +34,17 @@ def _kept_parameters(edit: ParsedEdit) -> Iterator[Proposal]:
         added = signature.added[0]
         settings = settings_of(before, signature.function)
         own = [parameter.name for parameter in signature.before]
-        alike = [setting for setting in settings if setting.value == setting.field and setting.value in own]
-        if not alike or _is_used(before, after, signature.function, shift, added.name):
+        stored = [setting for setting in settings if setting.value == setting.field and setting.value in own]
+        if not stored or _is_used(after, signature.now, added.name):
             continue
         names = [parameter.name for parameter in signature.after]
-        above = [s for s in alike if names.index(s.value) < names.index(added.name)] if added.name in names else alike
-        model = above[-1] if above else alike[0]
+        above = [s for s in stored if names.index(s.value) < names.index(added.name)] if added.name in names else stored
+        model = above[-1] if above else stored[0]
         line = model.like(added.name, _annotation(added.text))
         place = beside(before, model, line, shift, below=bool(above))
         if place is not None:
             explicit = int(syntax.explicit_self)
-            sure = KEPT if len(alike) >= len(own) - explicit else SOME_KEPT
+            sure = KEPT if len(stored) >= len(own) - explicit else SOME_KEPT
             yield Proposal((place,), f"keep {added.name} in a field", sure, Kind.FIELD)
 
 
@@ -71,21 +71,12 @@ def _annotation(parameter: str) -> str:
     return found.group(1).strip() if found else ""
 
 
-def _is_used(before: ParsedText, after: ParsedText, function: Node, shift: Shift, name: str) -> bool:
-    """Return whether the constructor's body already contains the name, in the text after the changes."""
-    now = _function_after(before, after, function, shift)
-    body = None if now is None else now.child_by_field_name("body")
-    if body is None:
-        return True
-    start, end = after.span_of(body)
-    found = Names.of(after, name).all
-    return any(start <= one.start < end and one.role in (Role.REFERENCE, Role.MEMBER) for one in found)
-
-
-def _function_after(before: ParsedText, after: ParsedText, function: Node, shift: Shift) -> Node | None:
-    name = function.child_by_field_name("name")
-    place = None if name is None else shift.span(*before.span_of(name))
-    return None if place is None else enclosing(after.node_at(*place), (function.type,))
+def _is_used(source: ParsedText, function: Node, name: str) -> bool:
+    """Return whether a constructor's body contains a name."""
+    body = function.child_by_field_name("body")
+    start, end = (0, 0) if body is None else source.span_of(body)
+    uses = (one for one in Names.of(source, name).all if one.role in (Role.REFERENCE, Role.MEMBER))
+    return body is None or any(start <= one.start < end for one in uses)
 
 
 def _is_known(source: ParsedText, name: str) -> bool:

@@ -59,11 +59,11 @@ def propose_openings(edit: ParsedEdit) -> list[Proposal]:
         return []
     others = [one for node in _beside(own.node) if (one := _function(source, node)) is not None]
     outline = own.outline(own.first(source, count))
-    alike = [one for one in others if len(one.statements) > count and one.outline(one.first(source, count)) == outline]
-    before = [one for one in alike if any(_line(one.first(source, count)) in added for added in written[:-1])]
+    opened = [one for one in others if len(one.statements) > count and one.outline(one.first(source, count)) == outline]
+    before = [one for one in opened if any(_line(one.first(source, count)) in added for added in written[:-1])]
     if not before or _line(own.first(source, count)) not in written[-1]:
         return []
-    made = [one for other in others if other not in alike for one in _addition(source, own, before[0], other, count)]
+    made = [one for other in others if other not in opened for one in _addition(source, own, before[0], other, count)]
     nearest = sorted(made, key=lambda one: (one.span.start < start, abs(one.span.start - start)))[:1]
     groups = [(nearest, ONE)] * bool(made) + [(made, ALL)] * (1 < len(made) <= MOST_FUNCTIONS)
     return [

@@ -153,8 +153,15 @@ class Flow:
                 if holds(point.block, use.one.node) and not self._updates(point):
                     cover = point
                     break
+        # loops that lead from a definition to a use that precedes it
+        loops = [loop for loop in use.loops if cover is None or not holds(loop, cover.one.node)]
         later = [point for point in self.definitions if point is not use and point not in found]
-        return found + [point for point in later if _comes_back(point, use, cover) or _runs_later(point, use)]
+        return found + [
+            point
+            for point in later
+            if any(holds(loop, point.one.node) for loop in loops)
+            or (point.function != use.function and point.one.start > use.one.start)  # it may run before
+        ]
 
     def _is_replaced(self, point: Point, use: Point) -> bool:
         """Return whether a later definition in the block replaces this one before the block ends."""
@@ -178,13 +185,3 @@ class Flow:
         while last.type not in self.source.nodes.bodies and last.named_child_count == 1:
             last = last.named_children[0]
         return any(node is not None and _ENDS.match(self.source.text_of(node)) for node in (last, last.parent))
-
-
-def _comes_back(point: Point, use: Point, cover: Point | None) -> bool:
-    """Return whether a loop leads from a definition to a use that precedes it."""
-    return any(holds(loop, point.one.node) and (cover is None or not holds(loop, cover.one.node)) for loop in use.loops)
-
-
-def _runs_later(point: Point, use: Point) -> bool:
-    """Return whether a definition further down may run before a use in another function does."""
-    return point.function != use.function and point.one.start > use.one.start

@@ -45,7 +45,7 @@ def exact(
     """
     found = Consequences(reason=NoEditReason.NO_CONSEQUENCE)
     settled = not texts
-    alike: Consequences | None = None  # what follows from the fewest edits as an example
+    by_example: Consequences | None = None  # what follows from the fewest edits as an example
     for edited in reversed(texts):  # the newest last: it wins where two contradict each other
         shown.record_replaced(edited)
     for number, edited in enumerate(texts):
@@ -60,9 +60,9 @@ def exact(
             found = replace(found, proposals=allowed)
             if allowed[0].kind.is_consequence:
                 break
-            alike = alike or found
-    if alike is not None and not (found.proposals and found.proposals[0].kind.is_consequence):
-        found = alike
+            by_example = by_example or found
+    if by_example is not None and not (found.proposals and found.proposals[0].kind.is_consequence):
+        found = by_example
     return replace(found, settled=settled)
 
 
