@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
-from infill_engine.edits.changes import Shift
+from infill_engine.edits.changes import Shift, inserted
 from infill_engine.edits.parsed_text import ParsedText
 from infill_engine.edits.types import Change, Edit, EditedText
 from infill_engine.text import syntax
@@ -72,14 +72,11 @@ class ParsedEdit:
         """Return the edit that replaces a part of the text before; None if the user has edited it already."""
         return self.before.replacing(self.shift, start, end, new)
 
+    @cached_property
+    def _backwards(self) -> Shift:
+        back = inserted(self.changes)
+        return Shift([Change(start, end, self.before.text[one.start : one.end]) for one, start, end in back])
+
     def back(self, start: int, end: int) -> tuple[int, int] | None:
         """Map a span of the text after to the text before; None if it touches a change."""
-        growth = 0
-        for change in self.changes:
-            first, last = change.start + growth, change.start + growth + len(change.new)
-            if first <= end and last >= start:
-                return None
-            if last >= start:
-                break
-            growth += change.growth
-        return start - growth, end - growth
+        return self._backwards.span(start, end)

@@ -2,16 +2,18 @@
 
 import threading
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeVar
 
 from tree_sitter import Node, Parser, Tree
 
 from infill_engine.edits.changes import Shift, word_chars
 from infill_engine.edits.types import Change, Edit, Span
-from infill_engine.text import syntax
+from infill_engine.text import lines, syntax
 from infill_engine.text.languages.registry import language as language_named
+
+T = TypeVar("T")
 
 MARK_CHARS = 512
 PIECE_BYTES = 2048  # bytes that are parsed while the interpreter is locked
@@ -26,10 +28,7 @@ class ParsedText:
         self.tree = tree
         self.syntax = language_named(language).syntax
         self.nodes = language_named(language).nodes
-        # names whose places are known, and those that `scopes` has resolved, without and with the types of objects
-        self.sighted: dict[str, Any] = {}
-        self.untyped: dict[str, Any] = {}
-        self.resolved: dict[str, Any] = {}
+        self._known: dict[object, Any] = {}
         self._ascii = text.isascii()
         self._bytes = b"" if self._ascii else syntax.to_bytes(text)
         self._marks = [0]  # the tree's offset at regular distances in characters
@@ -57,6 +56,13 @@ class ParsedText:
         parser = syntax.parser_for(self.language)
         assert parser is not None  # it made this tree
         return ParsedText(text, self.language, _parsed(parser, syntax.to_bytes(text), tree))
+
+    def once(self, key: object, make: Callable[[], T]) -> T:
+        """Return what a function makes of the text. It is called only once for a key."""
+        if key not in self._known:
+            self._known[key] = make()
+        found: T = self._known[key]
+        return found
 
     @property
     def root(self) -> Node:
@@ -99,6 +105,10 @@ class ParsedText:
         """Return the text of a node's field `name`; "" without one."""
         name = node.child_by_field_name("name")
         return "" if name is None else self.text_of(name)
+
+    def line_at(self, at: int) -> str:
+        """Return the line around an offset, without blanks at its ends."""
+        return self.text[slice(*lines.around(self.text, at, at))].strip()
 
     def words(self, word: str) -> Iterator[int]:
         """Yield the offsets at which `word` begins in the text as a whole word."""

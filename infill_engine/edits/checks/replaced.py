@@ -14,7 +14,6 @@ from infill_engine.edits.resolution.occurrence import FOREIGN, Occurrence, Owner
 from infill_engine.edits.resolution.receivers import receiver
 from infill_engine.edits.tokens import token_changes
 from infill_engine.edits.types import Change, Edit
-from infill_engine.text.lines import around
 
 _NAME = re.compile(r"(?:[^\W\d]|\$)[\w$]*\Z")
 _LITERAL = re.compile(r"""(?P<quote>["'`])(?P<text>(?:\\.|(?!(?P=quote)).)*)(?P=quote)|(?<!\w)\d[\w.]*""")
@@ -75,8 +74,7 @@ class Replaced:
 
     def _is_defined_by_user(self, source: ParsedText, name: str) -> bool:
         defined = (one for one in Names.of(source, name).all if defines(one, source.syntax))
-        lines = (around(source.text, one.start, one.end) for one in defined)
-        return any(source.text[start:end].strip() in self.lines for start, end in lines)
+        return any(source.line_at(one.start) in self.lines for one in defined)
 
     def _is_same(self, source: ParsedText, start: int, old: str, new: str) -> bool:
         names, others = Names.of(source, old), Names.of(source, new)
@@ -103,8 +101,8 @@ class Replaced:
             defined = _is_defined(others, other.owner)
             if defined and other.owner is not None and other.owner.scope in (*one.scopes, others.source.root.id):
                 return True
-            start, end = around(others.source.text, other.start, other.end)
-            if not defined and other.role is Role.REFERENCE and others.source.text[start:end].strip() not in self.lines:
+            elsewhere = others.source.line_at(other.start) not in self.lines
+            if not defined and other.role is Role.REFERENCE and elsewhere:
                 return True
         return False
 

@@ -7,9 +7,9 @@ one, and nothing comes where the language refuses it. Nothing here knows how pro
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, partial
 
-from infill_engine.edits.changes import Shift, words_changed
+from infill_engine.edits.changes import Shift, inserted, words_changed
 from infill_engine.edits.checks.placement import misplaced
 from infill_engine.edits.parsed_text import ParsedText, innermost
 from infill_engine.edits.resolution.captures import Defined, defined_in
@@ -38,16 +38,16 @@ class _Step:
         return Shift(self.changes)
 
     @cached_property
-    def spans(self) -> list[tuple[Change, int]]:
-        """The changes, and where their new text begins in the text after."""
-        return [(one, self.shift.offset(one.end) - len(one.new)) for one in self.changes]
+    def spans(self) -> list[tuple[Change, int, int]]:
+        """The changes, each with the span of its new text in the text after."""
+        return list(inserted(self.changes))
 
     @cached_property
     def defined(self) -> list[tuple[list[Defined], list[Defined]]]:
         """What each change defines, before and after."""
         return [
-            (_defined(self.before, one.start, one.end), _defined(self.after, start, start + len(one.new)))
-            for one, start in self.spans
+            (_defined(self.before, one.start, one.end), _defined(self.after, start, end))
+            for one, start, end in self.spans
         ]
 
     @cached_property
@@ -82,7 +82,7 @@ def is_sound(
 
 def _misplaces(step: _Step) -> bool:
     """Return whether something is where the language refuses it, and was not before."""
-    now = misplaced(step.after, ((start, start + len(one.new)) for one, start in step.spans))
+    now = misplaced(step.after, ((start, end) for _, start, end in step.spans))
     return now > 0 and now > misplaced(step.before, ((one.start, one.end) for one in step.changes))
 
 
@@ -98,9 +98,8 @@ def _empties_a_body(step: _Step) -> bool:
         start, end = one.start + len(text) - len(text.lstrip()), one.start + len(text.rstrip())
         body = innermost(source.node_at(start, end), source.nodes.bodies)
         nodes = [] if body is None else [one for one in body.named_children if one.type not in source.nodes.comments]
-        if nodes and all(
-            any(first <= one.start_byte and one.end_byte <= last for first, last in spans) for one in nodes
-        ):
+        inside = (any(first <= one.start_byte and one.end_byte <= last for first, last in spans) for one in nodes)
+        if nodes and all(inside):
             return True
     return False
 
@@ -122,12 +121,10 @@ def _keeps_its_meaning(step: _Step, name: str) -> bool:
     old, new = Names.of(step.before, name), Names.of(step.after, name)
     if old.opaque or new.opaque:
         return True
-    definitions: dict[Owner | None, set[int]] = {}
+    definitions = cache(partial(_definitions, old))
     for one in old.all:
         place = step.shift.span(one.start, one.end)
-        if place is not None and one.owner not in definitions:
-            definitions[one.owner] = _definitions(old, one.owner)
-        known = definitions[one.owner] if place is not None else set()
+        known = set() if place is None else definitions(one.owner)
         if place is None or not known:
             continue
         now = new.at(place[0])
@@ -162,7 +159,7 @@ def _is_still_read(step: _Step, gone: Defined) -> bool:
 
 def _new_words(step: _Step, written: Collection[str]) -> Iterator[tuple[str, int]]:
     """Yield the words that the changes insert and that the user has not written, with their places."""
-    for change, start in step.spans:
+    for change, start, _ in step.spans:
         known = {*written, *WORD.findall(step.before.text, change.start, change.end)}
         for found in WORD.finditer(change.new):
             if found.group() not in known:

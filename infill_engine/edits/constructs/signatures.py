@@ -46,7 +46,9 @@ def changed_signatures(edit: ParsedEdit) -> Iterator[Signature]:
         seen.add(function.id)
         if is_typed_above(before, function):
             continue
-        now = _same_function(edit, function)
+        listed = None if holder is None else list_after(edit, holder)
+        now = None if listed is None else enclosing(listed, syntax.functions | syntax.heads)
+        now = now if now is not None and now.type == function.type else None
         old = parameters_of(before, function)
         new = None if now is None else parameters_of(after, now)
         if now is not None and old is not None and new is not None and old != new:
@@ -60,9 +62,9 @@ def _changed_fields(edit: ParsedEdit) -> Iterator[Signature]:
     for change, _, end in inserted(edit.changes):
         at = end - len(change.new.lstrip())
         node = edit.after.node_at(at, at)
-        around = enclosing(node, ("call",)), enclosing(node, ("class_definition",))
-        makers = (one for one in around if one is not None)
-        now = next((one for made in makers if (one := _named(made)) is not None), None)
+        call = enclosing(node, ("call",))
+        made = None if call is None else call.parent  # an assignment makes a class, too
+        now = made if made is not None and made.type == "assignment" else enclosing(node, ("class_definition",))
         name = None if now is None else now.child_by_field_name("name") or now.child_by_field_name("left")
         place = None if name is None else edit.back(*edit.after.span_of(name))
         holder = None if place is None else edit.before.node_at(*place).parent
@@ -74,20 +76,10 @@ def _changed_fields(edit: ParsedEdit) -> Iterator[Signature]:
             yield Signature(holder, now, old, new)
 
 
-def _named(made: Node) -> Node | None:
-    """Return a class, or the assignment of one that a call makes."""
-    above = made.parent if made.type == "call" else made
-    return above if above is not None and above.type in ("assignment", made.type) else None
-
-
-def _same_function(edit: ParsedEdit, function: Node) -> Node | None:
-    """Return the function in the text after the changes."""
-    after, holder = edit.after, parameter_list_of(edit.syntax, function)
-    if holder is None:
-        return None
+def list_after(edit: ParsedEdit, holder: Node) -> Node | None:
+    """Return a list of parameters in the text after the changes; None if it is broken."""
     at = edit.shift.offset(edit.before.start_of(holder))
-    found = innermost(after.node_at(at, at + 1), (holder.type,))
-    if found is None or after.start_of(found) != at:
-        return None
-    now = enclosing(found, edit.syntax.functions | edit.syntax.heads)
-    return now if now is not None and now.type == function.type else None
+    found = innermost(edit.after.node_at(at, at + 1), (holder.type,))
+    while found is not None and (edit.after.start_of(found) != at or found.has_error):
+        found = enclosing(found, (holder.type,))
+    return found

@@ -60,8 +60,7 @@ def _head(source: ParsedText, function: Node) -> tuple[int, int] | None:
 def _proposal(source: ParsedText, function: Node) -> list[Proposal]:
     """Return the edits for the calls of a function, and of those that call it; none if one cannot be asynchronous."""
     edits: set[Edit] = set()
-    waiting, known, remain = [function], {function.id}, 0
-    awaited = 0
+    waiting, known, awaited, remain = [function], {function.id}, 0, 0
     while waiting:
         calls = [call.arguments for call in calls_of(source, waiting.pop()) if call.certain]
         for arguments in calls:
@@ -138,9 +137,6 @@ def _promised(source: ParsedText, function: Node) -> Sequence[Edit]:
     if node is None or not source.syntax.promised:
         return ()
     inner = (first_child(node) if node.type == "type_annotation" else node) or node
-    start, end = source.span_of(inner)
-    old = source.text[start:end]
-    if old.startswith(_PROMISES):
-        return ()
-    new = source.syntax.promised.format(type=old)
-    return [Edit(Span(start, end, old), new.replace("Task<void>", "Task"))]
+    old = source.text_of(inner)
+    new = source.syntax.promised.format(type=old).replace("Task<void>", "Task")
+    return () if old.startswith(_PROMISES) else [Edit(Span(*source.span_of(inner), old), new)]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from infill_engine.edits.changes import Shift, between
+from infill_engine.edits.constructs.signatures import list_after
 from infill_engine.edits.parsed_edit import ParsedEdit
 from infill_engine.edits.parsed_text import ParsedText, ancestors, enclosing, innermost
 from infill_engine.edits.resolution.names import Names, declares_class
@@ -34,7 +35,7 @@ def implementations_in(target: ParsedText, edit: ParsedEdit, shift: Shift) -> li
 
 
 def _proposals(edit: ParsedEdit, holder: Node, target: ParsedText, shift: Shift) -> Iterator[Proposal]:
-    source, now = edit.before, _list_after(edit, holder)
+    source, now = edit.before, list_after(edit, holder)
     old, new = source.text_of(holder), "" if now is None else edit.after.text_of(now)
     lists = [] if not new or new == old else list(dict.fromkeys(_others(source, holder, target)))
     same = [one for one in lists if target.text_of(one) == old]
@@ -51,15 +52,6 @@ def _proposals(edit: ParsedEdit, holder: Node, target: ParsedText, shift: Shift)
         label = f"change the parameters of {counted(len(same), 'other definition')}"
         label += f", {differ} with other parameters remain{'s' if differ == 1 else ''}" if differ else ""
         yield Proposal(tuple(sorted(edits)), label, CONFIDENCE, Kind.SIGNATURE)
-
-
-def _list_after(edit: ParsedEdit, holder: Node) -> Node | None:
-    """Return a list of parameters in the text after the changes."""
-    at = edit.shift.offset(edit.before.start_of(holder))
-    found = innermost(edit.after.node_at(at, at + 1), (holder.type,))
-    while found is not None and (edit.after.start_of(found) != at or found.has_error):
-        found = enclosing(found, (holder.type,))
-    return found
 
 
 def _others(source: ParsedText, holder: Node, target: ParsedText) -> Iterator[Node]:

@@ -142,9 +142,8 @@ def _is_last_use(names: Names, group: Sequence[Occurrence], edited: Sequence[Occ
 
 def _is_only(names: Names, owner: Owner) -> bool:
     """Return whether all members of a name in the text are of one class. Variables are certain."""
-    return not names.scopes[owner.scope].is_class or all(
-        owner in (one.owner, one.also) or one.role is Role.OTHER for one in names.all
-    )
+    only = all(owner in (one.owner, one.also) or one.role is Role.OTHER for one in names.all)
+    return only or not names.scopes[owner.scope].is_class
 
 
 def linked(names: Names, others: Names, owner: Owner) -> set[Owner]:
@@ -200,10 +199,8 @@ def _is_taken(others: Names, names: Names, owner: Owner) -> bool:
     if scope.kind in ("class", "shape"):
         return bool(others.owned(owner))
     first, last = names.source.span_of(scope.node)
-    return any(
-        first <= one.start < last and one.role in (Role.DEFINITION, Role.REFERENCE) and one.kind != "member"
-        for one in others.all
-    )
+    inside = (one for one in others.all if first <= one.start < last and one.kind != "member")
+    return any(one.role in (Role.DEFINITION, Role.REFERENCE) for one in inside)
 
 
 def _confidence(source: ParsedText, group: Sequence[Occurrence], edited: Sequence[Occurrence], syntax: Syntax) -> float:

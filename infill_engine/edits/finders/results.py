@@ -7,7 +7,7 @@ from tree_sitter import Node
 
 from infill_engine.edits.constructs.calls import Call, calls_of
 from infill_engine.edits.parsed_edit import ParsedEdit
-from infill_engine.edits.parsed_text import ParsedText, innermost
+from infill_engine.edits.parsed_text import ParsedText, first_child, innermost
 from infill_engine.edits.types import Edit, Kind, Proposal, counted
 
 NAMED, UNNAMED = 0.75, 0.55  # if each new value has a name, and if "_" stands for one
@@ -57,7 +57,7 @@ def _returns(source: ParsedText, node: Node) -> Iterator[Node | None]:
     """Yield the node that each `return` of a function returns; None if it returns nothing."""
     for child in node.named_children:
         if child.type in RETURNS:
-            yield next(iter(child.named_children), None)
+            yield first_child(child)
         elif child.type not in source.syntax.functions:
             yield from _returns(source, child)
     body = node.child_by_field_name("body") if node.type in source.syntax.functions else None

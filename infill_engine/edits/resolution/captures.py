@@ -64,10 +64,7 @@ MOST_OCCURRENCES = 600  # occurrences of one name; with more, it is a common wor
 
 def sight(source: ParsedText, name: str) -> Sighting:
     """Return the occurrences of a name; none if there are too many, or if the language has no query for its names."""
-    if name not in source.sighted:
-        source.sighted[name] = _sighted(source, name)
-    found: Sighting = source.sighted[name]
-    return found
+    return source.once(("sighting", name), lambda: _sighted(source, name))
 
 
 def _sighted(source: ParsedText, name: str) -> Sighting:

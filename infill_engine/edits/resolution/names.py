@@ -33,10 +33,7 @@ class Names:
     @classmethod
     def of(cls, source: ParsedText, name: str) -> "Names":
         """Resolve a name in a text."""
-        if name not in source.resolved:
-            source.resolved[name] = cls(source, name)
-        found: Names = source.resolved[name]
-        return found
+        return source.once(("names", name), lambda: cls(source, name))
 
     @cached_property
     def _by_start(self) -> dict[int, Occurrence]:
@@ -177,10 +174,7 @@ class Names:
 
     def _untyped(self, name: str) -> "Names":
         """Resolve another name without the types of objects."""
-        if name not in self.source.untyped:
-            self.source.untyped[name] = Names(self.source, name, typed=0)
-        found: Names = self.source.untyped[name]
-        return found
+        return self.source.once(("untyped names", name), lambda: Names(self.source, name, typed=0))
 
 
 def declares_class(source: ParsedText, scope: Scope) -> bool:

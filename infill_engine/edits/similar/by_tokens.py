@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 
+from infill_engine.edits.changes import inserted
 from infill_engine.edits.parsed_edit import ParsedEdit
 from infill_engine.edits.parsed_text import ParsedText, ancestors
 from infill_engine.edits.resolution.captures import sight
@@ -43,8 +44,7 @@ def places(edit: ParsedEdit) -> Iterator[SimilarPlace]:
 
 def _touched(edit: ParsedEdit, lines: Lines) -> set[int]:
     """Return the rows of the user's edit."""
-    ends = ((edit.shift.offset(change.start), change) for change in edit.changes)
-    spans = (range(lines.row_of(end - len(change.new)), lines.row_of(end) + 1) for end, change in ends)
+    spans = (range(lines.row_of(start), lines.row_of(end) + 1) for _, start, end in inserted(edit.changes))
     return set(chain.from_iterable(spans))
 
 

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from infill_engine.edits.parsed_edit import ParsedEdit
-from infill_engine.edits.parsed_text import ParsedText, ancestors
+from infill_engine.edits.parsed_text import ancestors
 from infill_engine.edits.similar.node_matching import Match
 from infill_engine.edits.similar.repeats import Repeat
 from infill_engine.edits.similar.templates import Template
 from infill_engine.edits.similar.token_rules import Rule
 from infill_engine.edits.tokens import TOKEN, is_name
 from infill_engine.edits.types import Edit
-from infill_engine.text import lines
 from infill_engine.text.sequences import dice
 
 # Where the user is in a text that they have not edited says nothing.
@@ -76,8 +75,8 @@ def features_of(example: Template, found: Match, others: Sequence[Match], repeat
     same change.
     """
     node, other = example.node, found.node
-    starts = map(example.source.start_of, (other, node))
-    line, own = (Counter(TOKEN.findall(_line(example.source, at))) for at in starts)
+    texts = (example.source.line_at(example.source.start_of(one)) for one in (other, node))
+    line, own = (Counter(TOKEN.findall(text)) for text in texts)
     below = other.start_point[0] - node.start_point[0]
     return _common(example.removed, example.inserted, below, len(others), repeats + 1) | {
         "similar line": dice(line, own),
@@ -97,7 +96,7 @@ def features_of_repeat(
     `places` is the number of such places, `times` how often the user has made the change, and `row` where they are.
     `written` has the lines that each edit has written, without blanks at their ends.
     """
-    line = _line(edit.after, found.edits[0].span.start)
+    line = edit.after.line_at(found.edits[0].span.start)
     features = _common(rule.removed, rule.inserted, found.rows[0] - row, places, times) | {
         "similar line": found.similar,
         "context": found.context,
@@ -121,11 +120,6 @@ def _common(removed: Sequence[str], inserted: Sequence[str], below: int, places:
         "share done": times / (times + places),
         "signs or numbers": float(not names and not any(map(is_name, inserted))),
     }
-
-
-def _line(source: ParsedText, at: int) -> str:
-    start, end = lines.around(source.text, at, at)
-    return source.text[start:end].strip()
 
 
 def _shared(node: Node, other: Node) -> int:

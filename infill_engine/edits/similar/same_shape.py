@@ -82,8 +82,7 @@ class Shape:
         """Return how likely the user wants another node changed; 0 if its line has another shape."""
         example, source, language = self.example, self.example.source, self.example.source.language
         distance = abs(other.start_point[0] - example.node.start_point[0])
-        start = source.start_of(other)
-        text = source.text[slice(*lines.around(source.text, start, start))]
+        text = source.line_at(source.start_of(other))
         if not 0 < distance <= REACH_LINES or not self._fits(text):
             return 0.0
         pairs = zip(TOKEN.findall(self.text), TOKEN.findall(text), strict=True)
