@@ -77,7 +77,7 @@ def test_doctor_looks_at_the_engine_that_is_set() -> None:
     of_the_engine = {field.name for field in fields(EngineChoice)}
     assert options.keys() == {key for key, setting in SETTINGS.items() if setting.field in of_the_engine}
     parser = ArgumentParser()
-    add_commands(parser.add_subparsers())
+    add_commands(parser.add_subparsers().add_parser)
     given = [word for option in options.values() for word in (option, "int4")]
     read = vars(parser.parse_args(["doctor", *given]))
     assert [read[option[2:].replace("-", "_")] for option in options.values()] == ["int4"] * len(options)
