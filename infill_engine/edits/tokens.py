@@ -10,6 +10,7 @@ LONGEST = 1200  # characters of a text that is compared token by token
 
 TOKEN = re.compile(r"\w+|[^\w\s]")
 WORD = re.compile(r"\w+")
+NAME = re.compile(r"(?:[^\W\d]|\$)[\w$]*\Z")
 
 Replacements = tuple[tuple[str, ...], ...]  # by turns, the tokens that are removed and those that replace them
 

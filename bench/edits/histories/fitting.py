@@ -23,9 +23,9 @@ from bench.edits.histories.sampling import sample, sample_elsewhere
 from bench.edits.histories.systems import edited_texts
 from bench.logistic_regression import Floats, fitted, logistic
 from infill_engine.edits.find import find_consequences
+from infill_engine.edits.finders.similar_places import similar_places
 from infill_engine.edits.parsed_edit import ParsedEdit
 from infill_engine.edits.similar.likelihood import WEIGHTS, SimilarPlace
-from infill_engine.edits.similar.places import similar_places
 from infill_engine.edits.types import Edit, applied
 
 NEARLY = 75  # chrF of the changed lines

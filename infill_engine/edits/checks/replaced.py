@@ -12,10 +12,9 @@ from infill_engine.edits.resolution.literal_roles import LiteralRole, role_of
 from infill_engine.edits.resolution.names import Names
 from infill_engine.edits.resolution.occurrence import FOREIGN, Occurrence, Owner, Role, defines
 from infill_engine.edits.resolution.receivers import receiver
-from infill_engine.edits.tokens import token_changes
+from infill_engine.edits.tokens import NAME, token_changes
 from infill_engine.edits.types import Change, Edit
 
-_NAME = re.compile(r"(?:[^\W\d]|\$)[\w$]*\Z")
 _LITERAL = re.compile(r"""(?P<quote>["'`])(?P<text>(?:\\.|(?!(?P=quote)).)*)(?P=quote)|(?<!\w)\d[\w.]*""")
 MOST_CHARS = 2000  # of an edit
 
@@ -25,10 +24,10 @@ def swaps(text: str, edits: Iterable[Edit], language: str) -> Iterator[tuple[int
     changes = sorted(edit.change for edit in edits)
     for start, end, new in words_changed(text, changes, language):
         old = text[start:end]
-        single = _NAME.match(old) and _NAME.match(new)
+        single = NAME.match(old) and NAME.match(new)
         for change in (Change(start, end, new),) if single else token_changes(old, new, start):
             name = text[change.start : change.end]
-            if name != change.new and _NAME.match(name) and _NAME.match(change.new):
+            if name != change.new and NAME.match(name) and NAME.match(change.new):
                 yield change.start, name, change.new
 
 
@@ -47,7 +46,7 @@ class Replaced:
                     self._roles.setdefault(old[start:end], set()).add(role_of(old, start, end))
             for change in changes:
                 name = old[change.start : change.end]
-                if _NAME.match(name) and _NAME.match(change.new):
+                if NAME.match(name) and NAME.match(change.new):
                     self._at.setdefault((name, change.new), set()).add(receiver(old, change.start))
 
     def allows(self, source: ParsedText, edits: Sequence[Edit]) -> bool:

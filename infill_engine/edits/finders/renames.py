@@ -10,7 +10,7 @@ from infill_engine.edits.parsed_edit import ParsedEdit
 from infill_engine.edits.parsed_text import ParsedText, ancestors, enclosing
 from infill_engine.edits.resolution.definitions import meant_by
 from infill_engine.edits.resolution.names import Names
-from infill_engine.edits.resolution.occurrence import FOREIGN, Occurrence, Owner, Role, defines
+from infill_engine.edits.resolution.occurrence import FOREIGN, LOCALS, Occurrence, Owner, Role, defines
 from infill_engine.edits.resolution.renamings import Renaming, renamings
 from infill_engine.edits.types import Edit, Kind, Proposal, counted
 from infill_engine.text.languages.node_types import Syntax
@@ -27,7 +27,6 @@ CONFIDENCE = {
 }
 OTHERWISE = 0.94
 LAST_USE = 0.7  # factor where the only use of a local variable has another name
-LOCALS = ("variable", "hoisted", "assigned")
 MODULES = ("module", "package")  # names of files
 IMPORTED = ("import", "module")  # names from another file that may have another name here
 UNNAMED = ("package", "file")  # names from another file that may not

@@ -9,14 +9,13 @@ from infill_engine.edits.parsed_edit import ParsedEdit
 from infill_engine.edits.parsed_text import ParsedText, ancestors
 from infill_engine.edits.resolution.captures import defined_in
 from infill_engine.edits.resolution.names import Names
-from infill_engine.edits.resolution.occurrence import FOREIGN, Occurrence, Role, defines
+from infill_engine.edits.resolution.occurrence import FOREIGN, LOCALS, Occurrence, Role, defines
 from infill_engine.edits.tokens import WORD
 from infill_engine.edits.types import Edit, Kind, Proposal, Span
 from infill_engine.text import lines
 
 IMPORT, LOCAL = 0.6, 0.52
 MOST_WORDS = 12  # that an edit removes
-_LOCAL = ("variable", "assigned", "hoisted")
 _VALUE = re.compile(r"(?::[^=]*)?:?=(?!=)")
 _FIELD = re.compile(r"(?:[:;=](?!=)|$)")
 _PLAIN = re.compile(r"[^()`]*\Z")  # a value whose computation does nothing else
@@ -99,7 +98,7 @@ def _line(source: ParsedText, one: Occurrence) -> tuple[int, int] | None:
     start, end = lines.around(source.text, one.start, one.end)
     text, sign = source.text[start:end], source.text[one.end : end].strip()
     private = source.syntax.private
-    if one.kind in _LOCAL:
+    if one.kind in LOCALS:
         declared = any(node.type in source.syntax.functions for node in ancestors(one.node))
         declared = declared and _VALUE.match(sign) is not None
     else:

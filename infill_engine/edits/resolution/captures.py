@@ -79,7 +79,7 @@ def _sighted(source: ParsedText, name: str) -> Sighting:
         if count >= MOST_OCCURRENCES:
             return Sighting((), {}, opaque=True)
         seen = _Captures(source, query, start, start + len(name))
-        opaque = opaque or seen.opaque
+        opaque = opaque or "local.opaque" in seen.here  # the text cannot tell what the name means here
         found.append(seen.occurrence(scopes))
     return Sighting(tuple(found), scopes, opaque)
 
@@ -129,11 +129,6 @@ class _Captures:
                 for node in nodes:
                     if node.start_byte <= self.extent[0] and self.extent[1] <= node.end_byte:
                         self._add(name, node, captures)
-
-    @property
-    def opaque(self) -> bool:
-        """Whether the text cannot tell what the name means here."""
-        return "local.opaque" in self.here
 
     def occurrence(self, scopes: dict[int, Scope]) -> Occurrence:
         """Return the occurrence, and add the scopes around it to `scopes`."""

@@ -8,6 +8,7 @@ from tree_sitter import Node
 from infill_engine.text.languages.node_types import Syntax
 
 CLASSES = ("class", "open", "shape")  # kinds of scopes that have members
+LOCALS = ("variable", "hoisted", "assigned")  # kinds of definitions: variables of a function
 FOREIGN = ("import", "alias", "module")  # kinds of definitions: names of what is defined elsewhere
 MOST_NESTED = 4  # lists around the targets of an assignment
 

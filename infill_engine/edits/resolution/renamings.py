@@ -9,10 +9,10 @@ from infill_engine.edits.parsed_text import ParsedText
 from infill_engine.edits.resolution.captures import defined_in
 from infill_engine.edits.resolution.names import Names
 from infill_engine.edits.resolution.occurrence import defines
+from infill_engine.edits.tokens import NAME
 
 MOST_CHARS = 300  # characters of a rewritten declaration
 
-_NAME = re.compile(r"(?:[^\W\d]|\$)[\w$]*\Z")
 # Kinds of definitions that may turn into each other and stay the same thing.
 _KINDS = (
     {"variable", "hoisted", "assigned", "free", "function"},
@@ -49,7 +49,7 @@ def renamings(edit: ParsedEdit) -> list[Renaming]:
     declared: list[Renaming] = []
     for start, end, new in words_changed(before.text, edit.changes, before.language):
         old = before.text[start:end]
-        if _NAME.match(old) and _NAME.match(new):
+        if NAME.match(old) and NAME.match(new):
             if old != new:
                 words.setdefault((old, new), []).append(start)
         elif len(old) + len(new) < MOST_CHARS:
