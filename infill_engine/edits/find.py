@@ -3,20 +3,20 @@
 A finder proposes only what syntax and scope make certain.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from infill_engine.edits.changes import Shift, trimmed
+from infill_engine.edits.changes import trimmed
 from infill_engine.edits.checks.selection import selected
 from infill_engine.edits.excerpt import LONGEST_TEXT, excerpt_of
 from infill_engine.edits.finders.awaits import propose_awaits
 from infill_engine.edits.finders.fields import propose_fields
-from infill_engine.edits.finders.implementations import implementations_in, propose_implementations
+from infill_engine.edits.finders.implementations import propose_implementations
 from infill_engine.edits.finders.literals import propose_literals
-from infill_engine.edits.finders.new_cases import new_cases_in, propose_new_cases
+from infill_engine.edits.finders.new_cases import propose_new_cases
 from infill_engine.edits.finders.new_fields import propose_new_fields
 from infill_engine.edits.finders.new_imports import propose_imports
-from infill_engine.edits.finders.new_methods import new_methods_in, propose_new_methods
+from infill_engine.edits.finders.new_methods import propose_new_methods
 from infill_engine.edits.finders.openings import propose_openings
 from infill_engine.edits.finders.parameter_docs import propose_parameter_docs
 from infill_engine.edits.finders.renames import leaves_uses, propose_renames
@@ -33,7 +33,7 @@ from infill_engine.text.languages.registry import language
 
 SHOW_FROM = 0.5  # the minimum confidence of a proposal
 
-Finder = Callable[[ParsedEdit], list[Proposal]]
+Finder = Callable[[ParsedEdit], Iterable[Proposal]]
 FINDERS: tuple[Finder, ...] = (
     propose_renames,
     propose_calls,
@@ -102,6 +102,5 @@ def _after_other(other: EditedText, target: ParsedText) -> Iterator[Proposal]:
         return
     edit = ParsedEdit.of(other)
     if edit is not None:
-        yield from new_methods_in(target, edit)
-        yield from new_cases_in(target, edit)
-        yield from implementations_in(target, edit, Shift(()))
+        for finder in (propose_new_methods, propose_new_cases, propose_implementations):
+            yield from finder(edit, target)

@@ -4,7 +4,7 @@ async def load(path): …          and so     async def show(path): print(await 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tree_sitter import Node
 
@@ -32,16 +32,14 @@ _TAKES_CALLS = re.compile(
 )
 
 
-def propose_awaits(edit: ParsedEdit) -> list[Proposal]:
-    """Return a proposal for each function that the changes make asynchronous."""
-    found: list[Proposal] = []
+def propose_awaits(edit: ParsedEdit) -> Iterator[Proposal]:
+    """Yield a proposal for each function that the changes make asynchronous."""
     source = edit.after
     for change, start, end in inserted(edit.changes) if edit.syntax.awaits else ():
         word = _ASYNC.search(source.text, start, end)
         function = None if word is None else _function_at(source, word.start())
         if function is not None and not _ASYNC.search(edit.before.text, change.start, change.end):
-            found += _proposal(source, function)
-    return found
+            yield from _proposal(source, function)
 
 
 def _function_at(source: ParsedText, at: int) -> Node | None:

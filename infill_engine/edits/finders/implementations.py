@@ -19,19 +19,14 @@ CONFIDENCE = 0.85
 MOST_METHODS = 12
 
 
-def propose_implementations(edit: ParsedEdit) -> list[Proposal]:
-    """Return a proposal for each method of a class whose parameters the changes touch."""
-    return implementations_in(edit.before, edit, edit.shift)
-
-
-def implementations_in(target: ParsedText, edit: ParsedEdit, shift: Shift) -> list[Proposal]:
-    """Return the proposals for a text: the one before the edit, or another one. `shift` leads to what it is now."""
-    found: dict[int, Proposal] = {}
-    for change in edit.changes:
-        holder = innermost(edit.before.node_at(change.start, change.end), edit.syntax.parameter_lists)
-        if holder is not None and holder.id not in found:
-            found.update((holder.id, proposal) for proposal in _proposals(edit, holder, target, shift))
-    return list(found.values())
+def propose_implementations(edit: ParsedEdit, other: ParsedText | None = None) -> Iterator[Proposal]:
+    """Yield a proposal for each method of a class whose parameters the changes touch, for the edited text or another
+    one."""
+    target, shift = (edit.before, edit.shift) if other is None else (other, Shift(()))
+    touched = (edit.before.node_at(change.start, change.end) for change in edit.changes)
+    lists = (innermost(node, edit.syntax.parameter_lists) for node in touched)
+    for holder in {one.id: one for one in lists if one is not None}.values():
+        yield from _proposals(edit, holder, target, shift)
 
 
 def _proposals(edit: ParsedEdit, holder: Node, target: ParsedText, shift: Shift) -> Iterator[Proposal]:

@@ -26,21 +26,14 @@ MOST_CASES = 20
 MOST_CHARS = 600  # of a case
 
 
-def propose_new_cases(edit: ParsedEdit) -> list[Proposal]:
-    """Return a proposal for each variant that the changes add."""
-    return new_cases_in(edit.after, edit)
-
-
-def new_cases_in(target: ParsedText, edit: ParsedEdit) -> list[Proposal]:
-    """Return the proposals for a text: the edited one, or another one that tells its variants apart."""
-    found: list[Proposal] = []
+def propose_new_cases(edit: ParsedEdit, target: ParsedText | None = None) -> Iterator[Proposal]:
+    """Yield a proposal for each variant that the changes add, for the edited text or for another one."""
     for change, start, end in inserted(edit.changes):
         at = end - len(change.new.lstrip(" \t\r\n,|"))
         listed, variants = _variants(edit.after, at) if change.new.strip(" \t\r\n,|") else (None, [])
         fresh = [one for one in variants if start <= edit.after.start_of(one) < end]
         if listed is not None and len(fresh) == 1 and len(variants) > LEAST_OTHERS:
-            found += _cases(edit.after, fresh[0], variants, target)
-    return found
+            yield from _cases(edit.after, fresh[0], variants, target or edit.after)
 
 
 def _variants(source: ParsedText, at: int) -> tuple[Node | None, list[Node]]:

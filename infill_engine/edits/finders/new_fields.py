@@ -27,9 +27,8 @@ MOST_LITERALS = 60
 UNCHANGED = Shift(())
 
 
-def propose_new_fields(edit: ParsedEdit) -> list[Proposal]:
-    """Return the proposals for each field that the changes declare."""
-    found: list[Proposal] = []
+def propose_new_fields(edit: ParsedEdit) -> Iterator[Proposal]:
+    """Yield the proposals for each field that the changes declare."""
     source = edit.after
     renamed = {one.new for one in edit.once(renamings) if one.is_defined(edit.before)}
     for change, start, end in inserted(edit.changes):
@@ -38,9 +37,8 @@ def propose_new_fields(edit: ParsedEdit) -> list[Proposal]:
                 declaration = _declaration(source, one)
                 there = edit.back(one.start, one.start + len(one.name)) is not None
                 if declaration is not None and not there and one.name not in renamed:
-                    found += _in_constructor(source, one.name, declaration)
-                    found += _in_literals(source, one, declaration)
-    return found
+                    yield from _in_constructor(source, one.name, declaration)
+                    yield from _in_literals(source, one, declaration)
 
 
 def _declaration(source: ParsedText, field: Defined) -> Node | None:

@@ -20,19 +20,17 @@ MOST_WORDS = 12  # that an edit adds
 _WORD = re.compile(r"[^\W\d][\w$]*|\$[\w$]*")
 
 
-def propose_imports(edit: ParsedEdit) -> list[Proposal]:
-    """Return a proposal for each name that the changes use first."""
+def propose_imports(edit: ParsedEdit) -> Iterator[Proposal]:
+    """Yield a proposal for each name that the changes use first."""
     if not edit.project.text or not edit.syntax.import_forms:
-        return []
+        return
     words = dict.fromkeys(_added(edit))
     known = imports_of(edit.project, edit.after.language) if words else {}
-    found = []
     for word in words if len(words) <= MOST_WORDS else ():
         one = _agreed(edit, known[word]) if word in known and _is_undefined(edit, word) else None
         if one is not None and (not one.form.object or f"{word}." in edit.after.text):
             label = f"import {word} as the project's other files do"
-            found.append(Proposal((addition(edit.after, one),), label, CONFIDENCE, Kind.FIELD))
-    return found
+            yield Proposal((addition(edit.after, one),), label, CONFIDENCE, Kind.FIELD)
 
 
 def _added(edit: ParsedEdit) -> Iterator[str]:

@@ -30,15 +30,9 @@ MOST_CLASSES = 12
 MOST_METHODS = 30  # of an interface
 
 
-def propose_new_methods(edit: ParsedEdit) -> list[Proposal]:
-    """Return a proposal for each method without a body that the changes add."""
-    return new_methods_in(edit.after, edit)
-
-
-def new_methods_in(target: ParsedText, edit: ParsedEdit) -> list[Proposal]:
-    """Return the proposals for a text: the edited one, or another one whose classes implement what it declares."""
+def propose_new_methods(edit: ParsedEdit, target: ParsedText | None = None) -> Iterator[Proposal]:
+    """Yield a proposal for each method without a body that the changes add, for the edited text or for another one."""
     stubs = edit.syntax.stubs
-    found: list[Proposal] = []
     for change, start, end in inserted(edit.changes) if stubs is not None else ():
         at = end - len(change.new.lstrip())
         node = edit.after.node_at(at, at + 1)
@@ -48,8 +42,7 @@ def new_methods_in(target: ParsedText, edit: ParsedEdit) -> list[Proposal]:
             continue
         first, last = edit.after.span_of(method.child_by_field_name("parameters") or method)
         if start <= first and last <= end:
-            found += _proposals(edit.after, method, target, stubs)
-    return found
+            yield from _proposals(edit.after, method, target or edit.after, stubs)
 
 
 def _is_abstract(source: ParsedText, node: Node, stubs: Stubs) -> bool:

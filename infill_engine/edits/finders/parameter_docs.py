@@ -14,9 +14,10 @@ from infill_engine.edits.types import Kind, Proposal
 REMOVED, ADDED = 0.7, 0.55
 
 
-def propose_parameter_docs(edit: ParsedEdit) -> list[Proposal]:
-    """Return a proposal for each function whose documented parameters were changed."""
-    return [proposal for signature in edit.once(changed_signatures) for proposal in _proposals(edit, signature)]
+def propose_parameter_docs(edit: ParsedEdit) -> Iterator[Proposal]:
+    """Yield a proposal for each function whose documented parameters were changed."""
+    for signature in edit.once(changed_signatures):
+        yield from _proposals(edit, signature)
 
 
 def _proposals(edit: ParsedEdit, signature: Signature) -> Iterator[Proposal]:

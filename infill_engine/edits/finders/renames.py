@@ -154,12 +154,12 @@ def linked(names: Names, others: Names, owner: Owner) -> set[Owner]:
     while waiting:
         current = waiting.pop()
         for one in names.all:
-            pair = (one.owner, one.also)
-            if one.role is not Role.DEFINITION or None in pair or current not in pair or found.issuperset(pair):
+            own, also = one.owner, one.also
+            if one.role is not Role.DEFINITION or own is None or also is None or current not in (own, also):
                 continue
-            other, also = (pair[0] if pair[1] == current else pair[1]), one.also
-            assert other is not None
-            assert also is not None
+            other = own if also == current else also
+            if other in found:
+                continue
             taken = _is_taken(others, names, other)
             if one.kind in ("promoted", "accessor"):
                 if taken and other.space != "call":

@@ -22,13 +22,10 @@ _NAME = re.compile(r"[^\W\d]\w*")
 _ERROR = re.compile(r"(?:err|nil|\w+\.(?:New|Errorf|Wrapf?)\(.*\))\Z", re.DOTALL)  # errors in Go
 
 
-def propose_results(edit: ParsedEdit) -> list[Proposal]:
-    """Return a proposal for the calls of each function whose returns gained values at the end."""
-    found: list[Proposal] = []
-    if not edit.syntax.several:
-        return found
+def propose_results(edit: ParsedEdit) -> Iterator[Proposal]:
+    """Yield a proposal for the calls of each function whose returns gained values at the end."""
     seen = set()
-    for change in edit.changes:
+    for change in edit.changes if edit.syntax.several else ():
         function = _function_at(edit.before, change.start)
         now = _function_at(edit.after, edit.shift.offset(change.start))
         if function is None or now is None or function.id in seen:
@@ -36,8 +33,7 @@ def propose_results(edit: ParsedEdit) -> list[Proposal]:
         seen.add(function.id)
         old, new = _results(edit.before, function), _results(edit.after, now)
         if len(old) == len(new) and old and all(len(a) < len(b) and b[: len(a)] == a for a, b in zip(old, new)):  # noqa: B905
-            found += _followed(edit, function, new, len(old[0]))
-    return found
+            yield from _followed(edit, function, new, len(old[0]))
 
 
 def _function_at(source: ParsedText, at: int) -> Node | None:

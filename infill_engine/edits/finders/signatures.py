@@ -28,17 +28,15 @@ UNCERTAIN = 0.75  # factor with calls on objects of unknown class
 MOST_CALLS = 60
 
 
-def propose_calls(edit: ParsedEdit) -> list[Proposal]:
-    """Return a proposal for the calls of each function with changed parameters."""
-    found: list[Proposal] = []
+def propose_calls(edit: ParsedEdit) -> Iterator[Proposal]:
+    """Yield a proposal for the calls of each function with changed parameters."""
     for signature in edit.once(changed_signatures):
         if signature.removed and not signature.added:
-            found += _update(edit, signature, _without, REMOVED, "update {}")
+            yield from _update(edit, signature, _without, REMOVED, "update {}")
         elif signature.added and not signature.removed:
-            found += _additions(edit, signature)
+            yield from _additions(edit, signature)
         elif not signature.added and _order(signature.before) != _order(signature.after):
-            found += _update(edit, signature, _reordered, MOVED, "reorder arguments of {}")
-    return found
+            yield from _update(edit, signature, _reordered, MOVED, "reorder arguments of {}")
 
 
 Rewrite = Callable[[Signature, CallSite], list[Change] | None]  # None: this call cannot be followed
