@@ -232,7 +232,7 @@ class _Captures:
         if node.end_byte != self.extent[1]:
             return False
         lead = self.source.text[self.source.start_of(node) : self.start]
-        return not lead or lead in language(self.source.language).syntax.sigils or lead.endswith("/")
+        return not lead or lead in self.source.syntax.sigils or lead.endswith("/")
 
     def _is_formatted(self) -> bool:
         """Return whether the place is the name in `{name}` or `{name:…}`."""

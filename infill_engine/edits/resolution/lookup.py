@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from infill_engine.edits.parsed_text import ParsedText, ancestors
 from infill_engine.edits.resolution.occurrence import Occurrence, Owner, Role, Scope
-from infill_engine.text.languages.registry import language
 
 # namespaces in which a use is looked up; other uses have their own
 SPACES = {"": ("", "type"), "any": ("", "type", "call")}
@@ -21,7 +20,7 @@ class Lookup:
         self.scopes, self.root = scopes, source.root.id
         self.canonical = _same_classes(scopes)
         found = list(found)
-        own_names = self.self_names = language(source.language).syntax.self_names
+        own_names = self.self_names = source.syntax.self_names
         self.declared = {one.scopes[0]: one.kind for one in found if one.kind in ("global", "nonlocal") and one.scopes}
         self.plain: dict[tuple[int, str], set[str]] = defaultdict(set)  # kinds
         self.later: dict[tuple[int, str], list[Occurrence]] = defaultdict(list)  # seen from a place on

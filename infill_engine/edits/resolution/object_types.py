@@ -28,11 +28,13 @@ _NAMES = ("identifier", "variable_name", "name")
 Types = tuple[str, ...]  # names, outermost first: the first one that is a class here is the object's
 
 
-def types_of(source: ParsedText, node: Node, owned: Owned, steps: int = MOST_STEPS) -> Types:
-    """Return the names in an object's declared type; () if it is not certain."""
+def types_of(source: ParsedText, node: Node | None, owned: Owned, steps: int = MOST_STEPS) -> Types:
+    """Return the names in an object's declared type; () if it is not certain, or without an object."""
+    if node is None:
+        return ()
     cast = node.child_by_field_name("type")
     if cast is not None and node.child_by_field_name("value") is not None:
-        return plain_types(source.text_of(cast))
+        return declared_types(source, cast)
     if node.type in _NAMES:
         return _of_name(source, node, owned)
     if node.type in source.syntax.calls:
@@ -45,7 +47,7 @@ def types_of(source: ParsedText, node: Node, owned: Owned, steps: int = MOST_STE
     member = _field(node, _MEMBERS)
     if inner is not None and member is not None:
         return _of_name(source, member, owned)
-    return types_of(source, inner, owned, steps - 1) if inner is not None and steps else ()
+    return types_of(source, inner, owned, steps - 1) if steps else ()
 
 
 def root_of(source: ParsedText, node: Node) -> Node:
@@ -129,7 +131,12 @@ def types_of_first(source: ParsedText, parameter: Node, owned: Owned) -> Types:
     call = above.parent if above.type in syntax.argument_lists else None
     callee = None if call is None else call.child_by_field_name(syntax.calls.get(call.type, ""))
     holder = None if callee is None or source.text_of(callee).endswith(_FOLDS) else _object_of(callee)
-    return () if holder is None else types_of(source, holder, owned)
+    return types_of(source, holder, owned)
+
+
+def declared_types(source: ParsedText, annotation: Node | None) -> Types:
+    """Return the names in a type; () without one, or if it is not a plain one."""
+    return () if annotation is None else plain_types(source.text_of(annotation))
 
 
 def plain_types(text: str) -> Types:

@@ -6,7 +6,7 @@ A parameter that takes an object apart has a shape of its own, named after its p
 from tree_sitter import Node
 
 from infill_engine.edits.parsed_text import ParsedText, ancestors, enclosing, first_child, innermost
-from infill_engine.edits.resolution.object_types import Owned, Types, plain_types, types_of, types_of_first
+from infill_engine.edits.resolution.object_types import Owned, Types, declared_types, types_of, types_of_first
 from infill_engine.edits.resolution.occurrence import Role
 
 MOST_STEPS = 8  # nodes between a literal and what says its type
@@ -48,7 +48,7 @@ def _of_parameter(source: ParsedText, parameter: Node, owned: Owned) -> Types:
     shape = (shape_name(parameter),) if pattern.type == "object_pattern" else ()
     if declared is not None:
         inline = declared.named_child_count and declared.named_children[0].type == "object_type"
-        return (shape_name(parameter),) if inline else plain_types(source.text_of(declared))
+        return (shape_name(parameter),) if inline else declared_types(source, declared)
     return types_of_first(source, parameter, owned) or shape
 
 
@@ -58,12 +58,9 @@ def _of_pattern(source: ParsedText, pattern: Node, owned: Owned) -> Types:
         return ()
     if above.type == "variable_declarator":
         declared, value = above.child_by_field_name("type"), above.child_by_field_name("value")
-        if declared is not None:
-            return plain_types(source.text_of(declared))
-        return () if value is None else types_of(source, value, owned)
+        return types_of(source, value, owned) if declared is None else declared_types(source, declared)
     if above.type == "for_in_statement":
-        right = above.child_by_field_name("right")
-        return () if right is None else types_of(source, right, owned)
+        return types_of(source, above.child_by_field_name("right"), owned)
     parameter = _parameter(pattern)
     inside = parameter in (pattern, above)
     return _of_parameter(source, parameter, owned) if parameter is not None and inside else ()
@@ -75,22 +72,19 @@ def _expected(source: ParsedText, node: Node, owned: Owned) -> Types:
         above = node.parent
         if above is None:
             break
-        declared = above.child_by_field_name("type")
         if above.type in ("as_expression", "satisfies_expression"):
-            return plain_types(source.text_of(above.named_children[-1]))
+            return declared_types(source, above.named_children[-1])
         if above.type in ("variable_declarator", "public_field_definition", "required_parameter"):
-            return () if declared is None else plain_types(source.text_of(declared))
+            return declared_types(source, above.child_by_field_name("type"))
         if above.type == "assignment_expression":
-            left = above.child_by_field_name("left")
-            return () if left is None else types_of(source, left, owned)
+            return types_of(source, above.child_by_field_name("left"), owned)
         if above.type == "arguments" and above.parent is not None:
             callee = above.parent.child_by_field_name("function") or above.parent.child_by_field_name("constructor")
-            index = _index(node)
+            index = [one for one in above.named_children if one.type != "comment"].index(node)
             return () if callee is None or callee.type != "identifier" else _passed(source, callee, index, owned)
         if above.type == "return_statement" or (above.type == "arrow_function" and node.prev_sibling is not None):
             function = enclosing(node, _FUNCTIONS)
-            result = None if function is None else function.child_by_field_name("return_type")
-            return () if result is None else plain_types(source.text_of(result))
+            return () if function is None else declared_types(source, function.child_by_field_name("return_type"))
         if above.type not in _THROUGH:
             break
         node = above
@@ -110,8 +104,7 @@ def _types_of_parameter(source: ParsedText, definition: Node, index: int, owned:
     if definition.type == "variable_declarator":
         function = definition.child_by_field_name("value")
     while function is not None and function.type == "call_expression":  # `memo(…)`
-        arguments = function.child_by_field_name("arguments")
-        function = first_child(arguments)
+        function = first_child(function.child_by_field_name("arguments"))
     if function is not None and function.type in _CLASSES:
         body = function.child_by_field_name("body")
         members = () if body is None else body.named_children
@@ -127,10 +120,3 @@ def _parameter(node: Node) -> Node | None:
     """Return the parameter that a node is in."""
     around = (one for one in (node, *ancestors(node)) if one.parent is not None)
     return next((one for one in around if one.parent and one.parent.type == "formal_parameters"), None)
-
-
-def _index(node: Node) -> int:
-    """Return the place of a node among its siblings."""
-    above = node.parent
-    siblings = [] if above is None else [one for one in above.named_children if one.type != "comment"]
-    return siblings.index(node)

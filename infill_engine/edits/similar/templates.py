@@ -52,13 +52,10 @@ class Template:
     @property
     def kept(self) -> list[tuple[int, str]]:
         """The words of the node that stay, with their places."""
-        words = (found for found in WORD.finditer(self.source.text, *self.span))
-        gone = [(one.start, one.end) for one in self.changes]
-        return [
-            (word.start(), word.group())
-            for word in words
-            if not any(start < word.end() and word.start() < end for start, end in gone)
-        ]
+        gone = [range(one.start, one.end) for one in self.changes]
+        words = WORD.finditer(self.source.text, *self.span)
+        kept = (word for word in words if not any(one.start < word.end() and word.start() < one.stop for one in gone))
+        return [(word.start(), word.group()) for word in kept]
 
 
 def templates(before: ParsedText, after: str, changes: Sequence[Change]) -> Iterator[Template]:
