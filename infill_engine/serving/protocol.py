@@ -29,7 +29,7 @@ from infill_engine.types import (
     Surroundings,
 )
 
-PROTOCOL = 13  # of a shared engine and its clients; part of the name of its socket
+PROTOCOL = 14  # of a shared engine and its clients; part of the name of its socket
 LATENCY_BOUNDS_MS = (1, 2, 5, 10, 20, 50, 100, 150, 200, 300, 500, 1000)  # of `Measured`; one more bucket has none
 
 Number = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
