@@ -40,16 +40,15 @@ def is_intact(folder: Path) -> bool:
     return True
 
 
-def write_graph(model: ov.Model, parts: Parts, products: Products, cache: Path) -> Path | None:
-    """Write a graph to a new folder, which `finish_graph` keeps. Return None if it cannot be written."""
-    folder = None
+def write_graph(model: ov.Model, parts: Parts, products: Products, cache: Path) -> Path:
+    """Write a graph to a new folder, which `finish_graph` keeps. Raises OSError if it cannot be written."""
+    cache.mkdir(parents=True, exist_ok=True)
+    folder = Path(mkdtemp(GRAPH, f"{_name(parts, products)}-", cache))
     try:
-        folder = Path(mkdtemp(GRAPH, f"{_name(parts, products)}-", cache))
         ov.serialize(model, folder / OPERATIONS, folder / WEIGHTS)
-    except (OSError, RuntimeError):  # the disk is full, for example
-        if folder is not None:
-            delete(folder)
-        return None
+    except (OSError, RuntimeError) as error:  # OpenVINO does not say why
+        delete(folder)
+        raise OSError(None, "is there room on the disk?") from error
     return folder
 
 

@@ -16,13 +16,15 @@ from infill_engine.models.runtime.extras import TORCH, has_torch, installing
 from infill_engine.models.trunk.backends.interface import Backend
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.model import CACHES, TrunkModel
-from infill_engine.models.trunk.prepared import Prepared, delete, load_prepared
+from infill_engine.models.trunk.prepared import delete, prepare
 from infill_engine.models.trunk.slots import SLOTS
 from infill_engine.models.trunk.sources import ModelSource, Parts
 from infill_engine.process import Report
 from infill_engine.settings import AUTO, ModelSettings
 
 if TYPE_CHECKING:
+    from openvino import Model
+
     from infill_engine.models.trunk.products import Products
 
 INT8 = "int8"
@@ -131,10 +133,8 @@ def _new_backend(parts: Parts, products: "Products | None", why_not: str, report
     floats do not fit.
     """
     if products is not None:
-        prepared = load_prepared(parts.source, prepared_folder(), report)
-        report("compiling the model", 0.9)
         try:
-            return _compiled(prepared, parts, products), prepared.note
+            return _compiled(parts, products, report)
         except RuntimeError:  # what OpenVINO raises
             why_not = UNKNOWN_PROCESSOR
     if not has_torch():
@@ -148,25 +148,41 @@ def _new_backend(parts: Parts, products: "Products | None", why_not: str, report
     return _float_backend(parts, "cpu", floats, report, why_not), ""
 
 
-def _compiled(prepared: Prepared, parts: Parts, products: "Products") -> Backend:
-    """Return OpenVINO's backend, and keep its graph. Raises RuntimeError."""
+def _compiled(parts: Parts, products: "Products", report: Report) -> tuple[Backend, str]:
+    """Return OpenVINO's backend, whose graph is kept, and what the user should know. Raises RuntimeError."""
     from infill_engine.models.trunk.backends.openvino_backend import OpenVinoBackend
+    from infill_engine.models.trunk.graph_files import finish_graph
+
+    graph, note = _new_graph(parts, products, report)
+    try:
+        backend = OpenVinoBackend(parts, graph, _threads())
+    except BaseException:
+        if isinstance(graph, Path):
+            _try_to_delete(graph)
+        raise
+    if isinstance(graph, Path):
+        finish_graph(graph)
+    return backend, note
+
+
+def _new_graph(parts: Parts, products: "Products", report: Report) -> tuple["Model | Path", str]:
+    """Return the folder of a model's graph, without what it was made from, which takes as much memory.
+
+    If it cannot be written, return the graph itself, and what the user should know. Raises RuntimeError.
+    """
     from infill_engine.models.trunk.graph import build_graph
-    from infill_engine.models.trunk.graph_files import finish_graph, write_graph
+    from infill_engine.models.trunk.graph_files import write_graph
     from infill_engine.models.trunk.graph_heads import GraphWeights
 
     terms = parts.edit_adapter.in_floats() if parts.edit_adapter is not None else None
-    weights = GraphWeights(prepared.config, prepared.arrays, products, parts.denoiser, terms)
-    graph, backend = build_graph(weights), None
-    folder = None if prepared.note else write_graph(graph, parts, products, prepared_folder())
+    arrays = prepare(parts.source, report)
+    report("compiling the model", 0.9)
+    graph = build_graph(GraphWeights(parts.source.config, arrays, products, parts.denoiser, terms))
+    cache = prepared_folder()
     try:
-        backend = OpenVinoBackend(parts, folder or graph, _threads())
-    finally:
-        if folder is not None and backend is not None:
-            finish_graph(folder)
-        elif folder is not None:
-            _try_to_delete(folder)
-    return backend
+        return write_graph(graph, parts, products, cache), ""
+    except OSError as error:
+        return graph, f"The prepared model cannot be kept in {cache} ({error.strerror}), so every start takes longer."
 
 
 def _threads() -> int:

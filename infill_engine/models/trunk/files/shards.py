@@ -7,8 +7,7 @@ wider types first, then by name, with the header padded to eight bytes.
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from math import prod
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from safetensors import SafetensorError, safe_open
 from infill_engine.errors import ModelDamagedError
 
 Arrays = Mapping[str, NDArray[Any]]
-ShardLayout = Mapping[str, tuple[np.dtype[Any], tuple[int, ...]]]  # the types and shapes of tensors, by name
 BFLOAT16 = np.dtype("<u2")  # numpy has no such type
 DTYPES = {"float32": "F32", "float16": "F16", "int32": "I32", "int8": "I8", "uint8": "U8"}
 NUMPY_TYPES = {short: np.dtype(name).newbyteorder("<") for name, short in DTYPES.items()} | {"BF16": BFLOAT16}
@@ -30,27 +28,20 @@ PART = ".part"  # the suffix of a file that is being written
 
 def write_shard(path: Path, arrays: Arrays, recipe: str) -> str:
     """Write tensors to a safetensors file, atomically. Returns its SHA-256."""
-    return write_parts(path, {name: (array.dtype, array.shape) for name, array in arrays.items()}, [arrays], recipe)
-
-
-def write_parts(path: Path, layout: ShardLayout, parts: Iterable[Arrays], recipe: str) -> str:
-    """Write tensors to a safetensors file as they are made, in any order, atomically. Returns its SHA-256."""
+    names = sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))
     header: dict[str, Any] = {METADATA: {"format": "pt", RECIPE: recipe}}
     end = 0
-    for name in sorted(layout, key=lambda name: (-layout[name][0].itemsize, name)):
-        dtype, shape = layout[name]
-        start, end = end, end + dtype.itemsize * prod(shape)
-        header[name] = {"dtype": DTYPES[str(dtype)], "shape": list(shape), "data_offsets": [start, end]}
+    for name in names:
+        start, end = end, end + arrays[name].nbytes
+        dtype, shape = DTYPES[str(arrays[name].dtype)], list(arrays[name].shape)
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [start, end]}
     text = json.dumps(header, separators=(",", ":")).encode("ascii")
     text += b" " * (-len(text) % 8)
     unfinished = path.with_name(path.name + PART)
     with unfinished.open("wb+") as file:
         file.write(len(text).to_bytes(8, "little") + text)
-        for name, array in (each for part in parts for each in part.items()):
-            if (array.dtype, array.shape) != layout[name]:
-                raise ValueError(f"{name} is {array.dtype} {array.shape} and should be {layout[name]}")
-            file.seek(8 + len(text) + header[name]["data_offsets"][0])
-            file.write(_bytes_of(array))
+        for name in names:
+            file.write(_bytes_of(arrays[name]))
         file.flush()
         os.fsync(file.fileno())
         file.seek(0)

@@ -19,7 +19,7 @@ from infill_engine.models.trunk.files.weights import TrunkWeights
 from infill_engine.models.trunk.graph import build_graph
 from infill_engine.models.trunk.graph_heads import BLOCK, GraphWeights
 from infill_engine.models.trunk.merged import MergedWeights
-from infill_engine.models.trunk.prepared import load_prepared
+from infill_engine.models.trunk.prepared import prepare
 from infill_engine.models.trunk.products import BY_PLUGIN, IN_GRAPH, Products
 from infill_engine.models.trunk.prompt import Prompt
 from infill_engine.models.trunk.slots import MIDDLE, PREFIX, SUFFIX, TEXTS, Rows, joined, prompt_rows, text_rows
@@ -76,8 +76,9 @@ def source_with(weights: TrunkWeights, adapter: Adapter) -> ShardsSource:
 
 def openvino(weights: TrunkWeights, adapter: Adapter, products: Products = BY_PLUGIN) -> OpenVinoBackend:
     source = source_with(weights, adapter)
-    read = load_prepared(source, weights.folder.with_name("cache"), silent)
-    return OpenVinoBackend(Parts(source), build_graph(GraphWeights(read.config, read.arrays, products)), 2)
+    return OpenVinoBackend(
+        Parts(source), build_graph(GraphWeights(source.config, prepare(source, silent), products)), 2
+    )
 
 
 INT8 = [pytest.param(partial(openvino, products=products), id=products.name) for products in (BY_PLUGIN, IN_GRAPH)]
@@ -150,8 +151,6 @@ def test_smoothing_changes_nothing_but_what_rounding_costs(weights, adapter, int
         for name, size in (("attention", 64), ("mlp", 64), ("down", 128)):
             wide[f"layers.{layer}.{name}"] = np.logspace(-3, 3, size)
     plain, plain_int8 = run(floats(weights, adapter)), run(int8(weights, adapter))
-    for path in weights.folder.with_name("cache").iterdir():
-        path.unlink()
     monkeypatch.setattr(Smoothing, "load", lambda _folder: Smoothing(wide))
     smoothed, smoothed_int8 = run(floats(weights, adapter)), run(int8(weights, adapter))
     np.testing.assert_allclose(smoothed.logprobs, plain.logprobs, atol=1e-3)

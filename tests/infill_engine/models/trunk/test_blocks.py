@@ -22,7 +22,7 @@ from infill_engine.models.trunk.files.convert import convert
 from infill_engine.models.trunk.files.shards import map_shard, write_shard
 from infill_engine.models.trunk.graph import build_graph
 from infill_engine.models.trunk.graph_heads import GraphWeights
-from infill_engine.models.trunk.prepared import load_prepared
+from infill_engine.models.trunk.prepared import prepare
 from infill_engine.models.trunk.products import BY_PLUGIN, IN_GRAPH
 from infill_engine.models.trunk.slots import NO_BLOCKS, SLOTS, Blocks, Rows
 from infill_engine.models.trunk.sources import Parts, ShardsSource
@@ -91,8 +91,7 @@ def floats(source, denoiser):
 
 
 def openvino(source, denoiser, products=BY_PLUGIN):
-    prepared = load_prepared(source, source.trained.with_name("cache"), silent)
-    graph = build_graph(GraphWeights(prepared.config, prepared.arrays, products, denoiser))
+    graph = build_graph(GraphWeights(source.config, prepare(source, silent), products, denoiser))
     return OpenVinoBackend(Parts(source, denoiser), graph, 2)
 
 

@@ -18,7 +18,7 @@ from infill_engine.models.trunk.files.shards import write_shard
 from infill_engine.models.trunk.graph import build_graph
 from infill_engine.models.trunk.graph_heads import GraphWeights
 from infill_engine.models.trunk.model import TrunkModel
-from infill_engine.models.trunk.prepared import load_prepared
+from infill_engine.models.trunk.prepared import prepare
 from infill_engine.models.trunk.prompt import Prompt
 from infill_engine.models.trunk.smoothing import Smoothing
 from infill_engine.models.trunk.soft_prompt import SoftPrompt
@@ -54,9 +54,9 @@ def mlx(source, edit_adapter):
 
 
 def openvino(source, edit_adapter, products=BY_PLUGIN):
-    prepared = load_prepared(source, source.trained.with_name("cache"), lambda *_: None)
     terms = None if edit_adapter is None else edit_adapter.in_floats()
-    graph = build_graph(GraphWeights(source.config, prepared.arrays, products, terms=terms))
+    arrays = prepare(source, lambda *_: None)
+    graph = build_graph(GraphWeights(source.config, arrays, products, terms=terms))
     return OpenVinoBackend(Parts(source, edit_adapter=edit_adapter), graph, 2)
 
 

@@ -1,6 +1,8 @@
-"""A compiled graph is kept in place of the prepared weights, made again if it is damaged, and not needed."""
+"""A compiled graph is kept, made again if it is damaged, and not needed."""
 
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -16,7 +18,7 @@ from infill_engine.models.trunk import trunk_loading as module
 from infill_engine.models.trunk.adapter import Adapter
 from infill_engine.models.trunk.files.convert import convert
 from infill_engine.models.trunk.graph import OPERATIONS, WEIGHTS
-from infill_engine.models.trunk.prepared import GRAPH, SUFFIX, kept_files
+from infill_engine.models.trunk.prepared import GRAPH, kept_files
 from infill_engine.models.trunk.products import BY_PLUGIN, IN_GRAPH
 from infill_engine.models.trunk.prompt_cache import NOTHING
 from infill_engine.models.trunk.slots import TEXTS, text_rows
@@ -36,10 +38,10 @@ def trunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def prepared(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """One entry for each time that prepared weights are needed."""
+    """One entry for each time that weights are prepared."""
     found: list[int] = []
-    load = module.load_prepared
-    monkeypatch.setattr(module, "load_prepared", lambda *given: found.append(1) or load(*given))
+    prepare = module.prepare
+    monkeypatch.setattr(module, "prepare", lambda *given: found.append(1) or prepare(*given))
     return found
 
 
@@ -54,7 +56,7 @@ def kept(trunk: Path) -> list[Path]:
     return sorted((trunk.parent / "cache").iterdir())
 
 
-def test_it_is_made_once_and_takes_the_place_of_prepared_weights(trunk: Path, prepared: list[int]) -> None:
+def test_it_is_made_once(trunk: Path, prepared: list[int]) -> None:
     first = load(trunk)
     np.testing.assert_array_equal(load(trunk), first)
     (folder,) = kept(trunk)
@@ -69,7 +71,7 @@ def test_it_is_made_once_and_takes_the_place_of_prepared_weights(trunk: Path, pr
 def test_it_computes_what_a_graph_in_memory_does(trunk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = load(trunk)
     monkeypatch.setattr("infill_engine.models.trunk.graph_files.find_graph", lambda *_: None)
-    monkeypatch.setattr("infill_engine.models.trunk.graph_files.write_graph", lambda *_: None)
+    monkeypatch.setattr("infill_engine.models.trunk.graph_files.write_graph", Mock(side_effect=OSError(None, "full")))
     np.testing.assert_array_equal(load(trunk), first)
 
 
@@ -135,7 +137,31 @@ def test_a_graph_that_cannot_be_written_is_compiled_in_memory(trunk: Path, monke
     monkeypatch.setattr(openvino, "serialize", full)
     (kept(trunk)[0] / CHECKSUMS).unlink()
     np.testing.assert_array_equal(load(trunk), first)
-    assert {path.suffix for path in kept(trunk)} == {GRAPH, SUFFIX}
+    assert len(kept(trunk)) == 1  # the unfinished one
+
+
+def test_a_folder_that_cannot_be_written_is_named_and_the_model_loads(trunk: Path) -> None:
+    folder = trunk.parent / "cache"
+    folder.write_text("a file")
+    model = module.load_trunk(ShardsSource(trunk, trunk), "cpu", ModelSettings(), silent)
+    assert f"cannot be kept in {folder} (File exists)" in model.user_message
+    folder.unlink()
+    assert module.load_trunk(ShardsSource(trunk, trunk), "cpu", ModelSettings(), silent).user_message == ""
+
+
+def test_two_engines_prepare_at_once(trunk: Path) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        np.testing.assert_array_equal(*pool.map(load, [trunk, trunk]))
+    assert len(kept(trunk)) == 1
+
+
+def test_what_an_earlier_version_kept_is_deleted(trunk: Path) -> None:
+    old = trunk.parent / "cache" / f"trunk-{'0' * 24}-{'1' * 64}.safetensors"
+    old.parent.mkdir()
+    old.write_text("weights")
+    os.utime(old, (0, 0))
+    load(trunk)
+    assert not old.exists()
 
 
 @pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="only Linux says what is mapped")

@@ -1,6 +1,5 @@
-"""Prepared weights are kept in a folder, made again when they do not fit, and not needed there."""
+"""Prepared weights are int8, with the adapter merged in."""
 
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -8,12 +7,11 @@ import pytest
 import tiny_gguf
 from tiny_gguf import silent, write_gguf, write_plan
 
-from infill_engine.models.trunk import prepared as module
 from infill_engine.models.trunk.adapter import Adapter
 from infill_engine.models.trunk.files.convert import convert
 from infill_engine.models.trunk.files.formats import pack_rows
 from infill_engine.models.trunk.files.weights import TrunkWeights
-from infill_engine.models.trunk.prepared import Prepared, load_prepared
+from infill_engine.models.trunk.prepared import prepare
 from infill_engine.models.trunk.sources import ShardsSource
 
 
@@ -25,75 +23,16 @@ def trunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "trunk"
 
 
-@pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """One entry for each time that weights are prepared."""
-    found: list[int] = []
-    prepare = module._prepare
-    monkeypatch.setattr(module, "_prepare", lambda *given: found.append(1) or prepare(*given))
-    return found
-
-
-def load(trunk: Path) -> Prepared:
-    return load_prepared(ShardsSource(trunk, trunk), trunk.parent / "cache", silent)
-
-
-def files(trunk: Path) -> list[Path]:
-    return sorted((trunk.parent / "cache").iterdir())
-
-
-def equal(one: Prepared, other: Prepared) -> bool:
-    return one.arrays.keys() == other.arrays.keys() and all(
-        np.array_equal(one.arrays[name], other.arrays[name]) for name in one.arrays
-    )
-
-
-def test_they_are_made_once(trunk: Path, made: list[int]) -> None:
-    first = load(trunk)
-    assert equal(first, load(trunk))
-    assert len(made) == len(files(trunk)) == 1
+def test_every_matrix_has_a_scale_for_each_row(trunk: Path) -> None:
+    found = prepare(ShardsSource(trunk, trunk), silent)
     codes, scales = pack_rows(TrunkWeights(trunk).read_matrix(1, "o"))
-    assert np.array_equal(first.arrays["layers.1.out.codes"], codes)
-    assert np.array_equal(first.arrays["layers.1.out.scales"], scales[:, None])
+    assert np.array_equal(found["layers.1.out.codes"], codes)
+    assert np.array_equal(found["layers.1.out.scales"], scales[:, None])
 
 
-@pytest.mark.parametrize("damage", ["cut short", "a flipped bit", "empty"])
-def test_a_damaged_file_is_made_again(trunk: Path, made: list[int], damage: str) -> None:
-    first = load(trunk)
-    content = bytearray(files(trunk)[0].read_bytes())
-    content[-40] ^= 1
-    (path,) = files(trunk)
-    path.unlink()  # the first load has it mapped
-    path.write_bytes({"cut short": content[:-60], "a flipped bit": content, "empty": b""}[damage])
-    assert equal(first, load(trunk))
-    assert len(made) == 2
-    assert len(files(trunk)) == 1
-
-
-def test_another_adapter_replaces_the_file(trunk: Path, made: list[int]) -> None:
-    plain = load(trunk)
+def test_the_adapter_is_merged_in(trunk: Path) -> None:
+    plain = prepare(ShardsSource(trunk, trunk), silent)
     Adapter({"layers.0.out": (np.ones((64, 1), np.float32), np.ones((1, 64), np.float32))}).save(trunk)
-    assert not equal(plain, load(trunk))
-    assert len(made) == 2
-    assert len(files(trunk)) == 1
-
-
-def test_a_folder_that_cannot_be_written_is_named_and_the_model_loads(trunk: Path, made: list[int]) -> None:
-    kept = load(trunk)
-    files(trunk)[0].unlink()
-    (trunk.parent / "cache").rmdir()
-    (trunk.parent / "cache").write_text("a file")
-    found = load(trunk)
-    assert equal(kept, found)
-    assert (kept.note, str(trunk.parent / "cache") in found.note) == ("", True)
-
-
-def test_two_engines_prepare_at_once(trunk: Path) -> None:
-    found: list[Prepared] = []
-    threads = [threading.Thread(target=lambda: found.append(load(trunk))) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert equal(*found)
-    assert len(files(trunk)) == 1
+    found = prepare(ShardsSource(trunk, trunk), silent)
+    changed = {name for name in plain if not np.array_equal(found[name], plain[name])}
+    assert changed == {"layers.0.out.codes", "layers.0.out.scales"}

@@ -31,7 +31,7 @@ from infill_engine.models.trunk.files.gguf_file import MATRICES
 from infill_engine.models.trunk.graph import build_graph
 from infill_engine.models.trunk.graph_heads import GraphWeights
 from infill_engine.models.trunk.model import TrunkModel
-from infill_engine.models.trunk.prepared import kept_files, load_prepared
+from infill_engine.models.trunk.prepared import kept_files, prepare
 from infill_engine.models.trunk.products import choose_products
 from infill_engine.models.trunk.slots import MIDDLE, Rows
 from infill_engine.models.trunk.sources import ModelSource, Parts, source_of
@@ -130,9 +130,9 @@ def test_what_the_transformers_library_computes(written: dict[str, Path], tmp_pa
     source = given(path)
     assert source.config.tied is tied
     exact = logprobs(TorchBackend(build_network(source.open())))
-    prepared = load_prepared(source, tmp_path / "cache", silent)
+    arrays = prepare(source, silent)
     rounded = logprobs(
-        OpenVinoBackend(Parts(source), build_graph(GraphWeights(source.config, prepared.arrays, choose_products())), 1)
+        OpenVinoBackend(Parts(source), build_graph(GraphWeights(source.config, arrays, choose_products())), 1)
     )
     assert np.abs(exact - expected).max() < (0.1 if kind == "bfloat16" else 0.02)
     assert np.abs(rounded - expected).mean() < 0.1
@@ -279,12 +279,12 @@ def test_what_does_not_fit_is_refused_before_it_is_prepared(gguf: Path, monkeypa
 
 
 def test_a_full_disk_is_told_and_the_model_serves(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(_descriptor: int) -> None:
-        raise OSError(28, "No space left on device")
+    def full(*_given: object) -> None:
+        raise RuntimeError("basic_ios::clear: iostream error")
 
-    monkeypatch.setattr("os.fsync", full)
+    monkeypatch.setattr("openvino.serialize", full)
     model = load_model(str(gguf), "cpu")
     assert isinstance(model, TrunkModel)
     assert "cannot be kept in" in model.user_message
-    assert "No space left on device" in model.user_message
+    assert "is there room on the disk?" in model.user_message
     assert not list(prepared_folder().iterdir())
