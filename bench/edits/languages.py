@@ -24,7 +24,7 @@ from infill_engine.edits.changes import make
 from infill_engine.edits.parsed_text import ParsedText
 from infill_engine.edits.types import Change
 from infill_engine.text import syntax
-from infill_engine.text.languages.query_files import load_query
+from infill_engine.text.languages.queries import load_query
 from infill_engine.text.languages.registry import language
 
 SERVICE = Path(__file__).with_name("rename_locations.mjs")

@@ -28,7 +28,7 @@ from infill_engine.edits.inconsequential import is_in_comments, why_inconsequent
 from infill_engine.edits.parsed_edit import ParsedEdit
 from infill_engine.edits.parsed_text import ParsedText
 from infill_engine.edits.types import MOST_PROPOSALS, Consequences, EditedText, NoEditReason, Proposal
-from infill_engine.text.languages.query_files import load_query
+from infill_engine.text.languages.queries import load_query
 from infill_engine.text.languages.registry import language
 
 SHOW_FROM = 0.5  # the minimum confidence of a proposal

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from infill_engine.budget.work import Job
 from infill_engine.models.canvas.canvas import Canvas
+from infill_engine.models.tokenizer import TokenizerVocabulary
 from infill_engine.settings import USUAL_WINDOW, WindowSettings
 from infill_engine.types import HoleKind
 
@@ -73,34 +74,6 @@ class Context:
     tokens: int
 
 
-class Vocabulary(Protocol):
-    """Text to tokens and back. Token bytes concatenate to the text's UTF-8."""
-
-    def encode(self, text: str) -> list[int]: ...
-
-    def decode(self, ids: Sequence[int]) -> str | None:
-        """Return the text of `ids`, or None if they contain a special token or end inside a character."""
-        ...
-
-    def split_partial_word(self, prefix: str) -> tuple[str, str]:
-        """Cut `prefix` before the cursor's word: the text to encode, and how the first token must begin."""
-        ...
-
-    def completions_of(self, start: bytes) -> tuple[Ints, Ints]:
-        """Return tokens whose bytes begin with `start`, and tokens that are a proper prefix of it."""
-        ...
-
-    def bytes_of(self, token: int) -> bytes: ...
-
-    def breaks_line(self, *, at_once: bool = False) -> Ints:
-        """Return tokens that contain a line break; with `at_once` only those with nothing but whitespace before it."""
-        ...
-
-    def never(self) -> Ints:
-        """Special tokens that may not occur in a text. The end-of-hole token is not among them."""
-        ...
-
-
 class CanvasModel(Protocol):
     """A loaded model that denoises a canvas, or fills it in order."""
 
@@ -108,7 +81,7 @@ class CanvasModel(Protocol):
     def info(self) -> ModelInfo: ...
 
     @property
-    def vocabulary(self) -> Vocabulary: ...
+    def vocabulary(self) -> TokenizerVocabulary: ...
 
     @property
     def device(self) -> str: ...

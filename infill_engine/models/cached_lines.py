@@ -6,7 +6,7 @@ import numpy as np
 from cachetools import LRUCache
 
 from infill_engine.budget.work import Job, Phase, Work
-from infill_engine.models.base import Ints, Vocabulary
+from infill_engine.models.tokenizer import Ints, TokenizerVocabulary
 from infill_engine.text.lines import with_breaks_first
 
 CACHED_LINES = 4096  # with their tokens
@@ -15,7 +15,7 @@ CACHED_LINES = 4096  # with their tokens
 class CachedLines:
     """Encodes texts line by line and caches the lines."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: TokenizerVocabulary) -> None:
         self._vocabulary = vocabulary
         self._lines: LRUCache[str, Ints] = LRUCache(CACHED_LINES)
 

@@ -41,7 +41,7 @@ QWEN_PIECE = (
 
 
 class TokenizerVocabulary:
-    """Implements `infill_engine.models.base.Vocabulary` over a tokenizer's files.
+    """Text to tokens and back, over a tokenizer's files. Token bytes concatenate to the text's UTF-8.
 
     `path` is a tokenizer.json, or where one would be: without it, vocab.json and merges.txt beside it are read, the
     format of Qwen2 and its descendants. A `tokenizer` that was made from another kind of file is used as it is. `end`
@@ -92,6 +92,7 @@ class TokenizerVocabulary:
         return [found[name] for name in names]
 
     def encode(self, text: str) -> list[int]:
+        """Return the tokens of a text."""
         # A lone surrogate, which an editor can send, has no bytes: it becomes a question mark.
         encodable = text.encode("utf-8", "replace").decode()
         if not self._pieces or SPACE not in encodable:
@@ -105,6 +106,7 @@ class TokenizerVocabulary:
         return ids
 
     def decode(self, ids: Sequence[int]) -> str | None:
+        """Return the text of `ids`, or None if they contain a special token or end inside a character."""
         if any(token >= self._size or token in self._steering for token in ids):
             return None
         try:
@@ -113,18 +115,22 @@ class TokenizerVocabulary:
             return None
 
     def split_partial_word(self, prefix: str) -> tuple[str, str]:
+        """Cut `prefix` before the cursor's word: the text to encode, and how the first token must begin."""
         found = _PARTIAL_WORD.search(prefix, max(0, len(prefix) - 4 * LONGEST_PARTIAL))
         if found is None or len(found.group()) > LONGEST_PARTIAL:
             return prefix, ""
         return prefix[: found.start()], found.group()
 
     def bytes_of(self, token: int) -> bytes:
+        """Return a token's part of a text; nothing for a special token."""
         return self._bytes[token] if token < self._size else b""
 
     def breaks_line(self, *, at_once: bool = False) -> Ints:
+        """Return tokens that contain a line break; with `at_once` only those with nothing but whitespace before it."""
         return self._breaking_at_once if at_once else self._breaking
 
     def never(self) -> Ints:
+        """Return special tokens that may not occur in a text. The end-of-hole token is not among them."""
         return self._never
 
     def build_tables(self) -> None:
@@ -203,6 +209,7 @@ class TokenizerVocabulary:
         return [data for data, _ in order], np.array([token for _, token in order], np.int64)
 
     def _find_completions(self, start: bytes) -> tuple[Ints, Ints]:
+        """Return tokens whose bytes begin with `start`, and tokens that are a proper prefix of it."""
         data, tokens = self._sorted
         first = bisect_left(data, start)
         longer = tokens[first : bisect_left(data, start[:-1] + bytes([start[-1] + 1]), first)]

@@ -21,16 +21,6 @@ def unit_of(prefix: str, usual: int) -> int:
     return -max(known)[1] if known else usual
 
 
-def with_tabs(rows: Sequence[str], unit: int) -> list[str]:
-    """Return the rows with a tab in place of each `unit` leading spaces."""
-    return [_replaced(row, " " * unit, "\t") for row in rows]
-
-
-def with_blanks(rows: Sequence[str], unit: int) -> list[str]:
-    """Return the rows with `unit` spaces in place of each leading tab."""
-    return [_replaced(row, "\t", " " * unit) for row in rows]
-
-
 def unit_of_rows(rows: Sequence[str], level: int, usual: int) -> int:
     """Return the spaces of an indentation level in rows, the first of which is at `level`; `usual` if they do not show
     it.
@@ -46,11 +36,6 @@ def unit_of_rows(rows: Sequence[str], level: int, usual: int) -> int:
     return unit if unit in UNITS and not rest else usual
 
 
-def _replaced(row: str, old: str, new: str) -> str:
-    own = lines.indent_of(row)
-    return own.replace(old, new) + row[len(own) :]
-
-
 def shown_in(text: str) -> str:
     """Return a level of indentation as most lines of a text have it: a tab or some blanks; "" if none is indented."""
     rows = [line for line in lines.split(text)[-SHOWN_LINES:] if line.strip()]
@@ -64,5 +49,6 @@ def shown_in(text: str) -> str:
 
 
 def in_units(row: str, old: str, new: str) -> str:
-    """Return a row with `new` in place of each leading `old`."""
-    return _replaced(row, old, new)
+    """Return a row with `new` in place of each `old` in its indentation."""
+    own = lines.indent_of(row)
+    return own.replace(old, new) + row[len(own) :]

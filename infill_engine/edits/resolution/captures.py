@@ -54,7 +54,7 @@ from infill_engine.edits.changes import word_chars
 from infill_engine.edits.parsed_text import ParsedText, holds
 from infill_engine.edits.resolution.occurrence import CLASSES, Occurrence, Role, Scope, Sighting, defines
 from infill_engine.edits.resolution.shapes import shape_name
-from infill_engine.text.languages.query_files import load_query
+from infill_engine.text.languages.queries import load_query
 from infill_engine.text.languages.registry import language
 
 _WORD = re.compile(r"[^\W\d]\w*")

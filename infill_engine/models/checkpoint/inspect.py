@@ -27,16 +27,16 @@ class Described:
     """`family` is "" if the adapter refuses the model; `user_message` says why. Memory is in bytes, by precision."""
 
     name: str
-    folder: str
     config: Mapping[str, Any]
-    family: str
-    checked: tuple[str, ...]
-    user_message: str
     parameters: int
     memory: Mapping[str, int]
     device: str
     free: int
     remedy: str
+    folder: str = ""
+    family: str = ""
+    checked: tuple[str, ...] = ()
+    user_message: str = ""
 
 
 def describe(name: str, device: str = "auto") -> Described:
@@ -86,19 +86,9 @@ def _published(
     memory = {each: int(checkpoint.bytes_in(dtype, stored) * OVERHEAD) for each, dtype, stored in PRECISIONS}
     free = free_memory(device)
     remedy = "" if memory["bf16"] <= free else remedy_for(checkpoint, free, memory["bf16"])
-    return Described(
-        name,
-        str(folder) if folder.is_dir() else "",
-        checkpoint.config,
-        family,
-        checked,
-        user_message,
-        checkpoint.parameters,
-        memory,
-        device,
-        free,
-        remedy,
-    )
+    found = Described(name, checkpoint.config, checkpoint.parameters, memory, device, free, remedy)
+    path = str(folder) if folder.is_dir() else ""
+    return replace(found, folder=path, family=family, checked=checked, user_message=user_message)
 
 
 def _of_trunk(name: str, path: Path, source: ModelSource, device: str) -> Described:
@@ -122,19 +112,8 @@ def _of_sizes(name: str, config: TrunkConfig, device: str) -> Described:
     """Describe what follows from the sizes of a model of the trunk's architecture."""
     free = free_memory(device)
     memory = {precision: memory_needed(config, size) for precision, size in (("bf16", 2), ("int8", 1))}
-    return Described(
-        name,
-        "",
-        {"model_type": QWEN2, **asdict(config)},
-        "",
-        (),
-        "",
-        config.parameters,
-        memory,
-        device,
-        free,
-        "" if memory["int8"] <= free else "Free some memory, or use a smaller model",
-    )
+    remedy = "" if memory["int8"] <= free else "Free some memory, or use a smaller model"
+    return Described(name, {"model_type": QWEN2, **asdict(config)}, config.parameters, memory, device, free, remedy)
 
 
 def _checked(family: CanvasModel, checkpoint: Checkpoint) -> tuple[str, tuple[str, ...]]:

@@ -23,11 +23,6 @@ NVIDIA_FILE = "/dev/nvidiactl"  # on Linux, of the driver
 GPU_FILES = (NVIDIA_FILE, "/dev/kfd", "/dev/dxg")  # on Linux, one exists if there is a driver that torch can use
 
 
-def torch_device(device: str) -> str:
-    """Return the torch device for tensors of a family on this device."""
-    return "cpu" if device == MLX else device
-
-
 def device_for(model_type: str, wanted: str) -> str:
     """The device that a model of this type runs on: that of `choose_device`, but on Apple Silicon the default uses MLX
     if it is installed. Raises InputError.

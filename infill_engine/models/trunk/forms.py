@@ -15,10 +15,6 @@ class PassForm(NamedTuple):
     rows: int
     masks: int
 
-    def holds(self, rows: int, masks: int) -> bool:
-        """Return whether a pass of this size fits."""
-        return rows <= self.rows and masks <= self.masks
-
 
 class Branch(NamedTuple):
     """A branch of the graph: its form, and whether the terms of the edit adapter are added."""
@@ -50,4 +46,5 @@ def branches_of(*, denoises: bool, adapts: bool) -> tuple[Branch, ...]:
 
 def form_for(forms: Sequence[PassForm], rows: int, masks: int) -> PassForm:
     """Return the cheapest form that holds a pass; the pass itself if none does."""
-    return next((form for form in forms if form.holds(rows, masks)), PassForm(rows, masks))
+    fitting = (form for form in forms if rows <= form.rows and masks <= form.masks)
+    return next(fitting, PassForm(rows, masks))

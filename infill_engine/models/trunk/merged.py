@@ -1,17 +1,20 @@
-"""A layer's matrices as the backends use them: with the adapter merged in, and with smoothed inputs."""
+"""A layer's matrices with the adapter merged in and with smoothed inputs, in float32 and in a backend's own types."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from infill_engine.models.trunk.adapter import Adapter
+from infill_engine.models.trunk.adapter import NAMES, Adapter
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.files.weights import Weights
 from infill_engine.models.trunk.smoothing import Smoothing
 
 Floats = NDArray[np.float32]
+Vector = TypeVar("Vector")
+Product = TypeVar("Product")  # multiplies rows [T, in] -> [T, out], and adds the bias if there is one
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,35 @@ class MergedLayer:
     gate_up: Floats  # [2 * hidden, D]
     down: Floats  # [D, hidden]
     factors: Mapping[str, Floats]  # of the smoothed inputs: `attention` and `mlp` [D], `down` [hidden]
+
+
+@dataclass(frozen=True)
+class LayerOf(Generic[Vector, Product]):
+    """One decoder layer. `qkv` yields queries, keys and values side by side, `gate_up` both halves of the MLP."""
+
+    attention_norm: Vector  # [D]
+    mlp_norm: Vector  # [D]
+    qkv: Product  # D -> query_size + 2 * kv_size
+    out: Product  # query_size -> D
+    gate_up: Product  # D -> 2 * hidden
+    down: Product  # hidden -> D
+
+    @classmethod
+    def of(
+        cls,
+        read: MergedLayer,
+        vector: Callable[[Floats], Vector],
+        product: Callable[[Floats, Floats | None], Product],
+    ) -> "LayerOf[Vector, Product]":
+        """Return a layer; `product` takes a matrix [out, in] and a bias."""
+        biases = {"qkv": read.bias}
+        products = (product(getattr(read, name), biases.get(name)) for name in NAMES)
+        return cls(vector(read.attention_norm), vector(read.mlp_norm), *products)
+
+    def with_terms(self, plus: Callable[[str, Product], Product]) -> "LayerOf[Vector, Product]":
+        """Return the layer with low-rank terms beside its matrices; `plus` adds that of the matrix with a name."""
+        qkv, out, gate_up, down = (plus(name, getattr(self, name)) for name in NAMES)
+        return replace(self, qkv=qkv, out=out, gate_up=gate_up, down=down)
 
 
 @dataclass(frozen=True, slots=True)

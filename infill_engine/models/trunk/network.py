@@ -15,25 +15,15 @@ import torch.nn.functional as F  # noqa: N812  (the conventional name)
 from torch import Tensor
 
 from infill_engine.models.trunk.config import TrunkConfig
+from infill_engine.models.trunk.merged import LayerOf
 
 Product = Callable[[Tensor], Tensor]  # [T, in] -> [T, out], with the bias if there is one
+Layer = LayerOf[Tensor, Product]
 KeysValues = tuple[Tensor, Tensor]  # keys, already rotated, and values of one layer, each [kv_heads, S, head_dim]
 # Layer, the rows' rotated queries [heads, T, hd], their keys and values -> what they see, [T, heads * hd]
 Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 UNSEEN = torch.finfo(torch.float32).min
 EVERY_LAYER = slice(None)
-
-
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """One decoder layer. `qkv` yields queries, keys and values side by side, `gate_up` both halves of the MLP."""
-
-    attention_norm: Tensor  # [D]
-    mlp_norm: Tensor  # [D]
-    qkv: Product  # D -> query_size + 2 * kv_size
-    out: Product  # query_size -> D
-    gate_up: Product  # D -> 2 * hidden
-    down: Product  # hidden -> D
 
 
 @dataclass(frozen=True, slots=True)

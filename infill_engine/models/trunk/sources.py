@@ -6,11 +6,12 @@ A source knows the sizes, the tokenizer and the origin of its weights without re
 import hashlib
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from infill_engine.errors import ModelDamagedError, ModelNotFoundError
 from infill_engine.models.checkpoint.files import read_config, weight_files
@@ -33,38 +34,39 @@ START = 1 << 20  # bytes of a file that identify it, together with its size and 
 _OTHER = re.compile(r"[^a-z0-9.]+")
 
 
-class ModelSource(Protocol):
-    """A model that can be loaded. Methods raise ModelDamagedError."""
+class ModelSource(ABC):
+    """A model that can be loaded. Methods raise ModelDamagedError.
 
-    @property
-    def name(self) -> str:
-        """The name of its prepared file, which no other model on this machine has."""
-        ...
+    `name` is that of its prepared files, which no other model on this machine has. By default, nothing was trained
+    beside the weights.
+    """
 
-    @property
-    def config(self) -> TrunkConfig: ...
+    name: str
+    config: TrunkConfig
 
+    @abstractmethod
     def made_from(self) -> str:
         """Return a text that changes if the weights do."""
-        ...
 
-    def vocabulary(self) -> TrunkVocabulary: ...
+    @abstractmethod
+    def vocabulary(self) -> TrunkVocabulary:
+        """Return the tokens."""
 
+    @abstractmethod
     def open(self) -> MergedWeights:
         """Check the weights, and return them; they stay on disk until they are read."""
-        ...
 
     def denoiser(self) -> Denoiser | None:
         """Return the weights of mask rows, if the model has any."""
-        ...
+        return None
 
     def edit_adapter(self) -> EditAdapter | None:
         """Return the adapter for next edits, if the model has one."""
-        ...
+        return None
 
     def soft_prompt(self) -> SoftPrompt | None:
         """Return the soft prompt for next edits, if the model has one."""
-        ...
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +93,13 @@ def source_of(path: Path, trained: Path) -> ModelSource | None:
     return SafetensorsSource(path, config) if config["model_type"] == QWEN2 and not mask_name(path) else None
 
 
-@dataclass(frozen=True)
-class ShardsSource:
+class ShardsSource(ModelSource):
     """The trunk in `folder`, with the adapter in `trained`."""
 
-    folder: Path
-    trained: Path
-    name: str = TRUNK
+    name = TRUNK
 
-    @property
-    def config(self) -> TrunkConfig:
-        """See `ModelSource`."""
-        return TrunkConfig.from_json(read_config(self.folder))
+    def __init__(self, folder: Path, trained: Path) -> None:
+        self.folder, self.trained, self.config = folder, trained, TrunkConfig.from_json(read_config(folder))
 
     def made_from(self) -> str:
         """See `ModelSource`."""
@@ -134,7 +131,7 @@ class ShardsSource:
         return SoftPrompt.load(self.trained, self.config, self.made_from())
 
 
-class GgufSource:
+class GgufSource(ModelSource):
     """A GGUF file, which also contains the tokenizer."""
 
     def __init__(self, path: Path) -> None:
@@ -155,17 +152,8 @@ class GgufSource:
         """See `ModelSource`."""
         return MergedWeights(self._file)
 
-    def denoiser(self) -> None:
-        """See `ModelSource`."""
 
-    def edit_adapter(self) -> None:
-        """See `ModelSource`."""
-
-    def soft_prompt(self) -> None:
-        """See `ModelSource`."""
-
-
-class SafetensorsSource:
+class SafetensorsSource(ModelSource):
     """A folder with a Qwen2 checkpoint: config.json, safetensors files, and a tokenizer."""
 
     def __init__(self, folder: Path, config: dict[str, Any]) -> None:
@@ -184,15 +172,6 @@ class SafetensorsSource:
         """See `ModelSource`."""
         verify(self._folder)
         return MergedWeights(open_safetensors(self._folder, self.config))
-
-    def denoiser(self) -> None:
-        """See `ModelSource`."""
-
-    def edit_adapter(self) -> None:
-        """See `ModelSource`."""
-
-    def soft_prompt(self) -> None:
-        """See `ModelSource`."""
 
 
 def _name(name: str, path: Path) -> str:

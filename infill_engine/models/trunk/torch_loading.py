@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -50,16 +51,11 @@ def build_network(
     def tensor(array: Floats) -> Tensor:
         return torch.from_numpy(array).to(device, dtype)
 
+    def product(matrix: Floats, bias: Floats | None) -> Product:
+        return make.of(torch.from_numpy(matrix), None if bias is None else torch.from_numpy(bias))
+
     def layer(number: int) -> Layer:
-        read = merged.layer(number)
-        return Layer(
-            tensor(read.attention_norm),
-            tensor(read.mlp_norm),
-            make.of(torch.from_numpy(read.qkv), torch.from_numpy(read.bias)),
-            make.of(torch.from_numpy(read.out)),
-            make.of(torch.from_numpy(read.gate_up)),
-            make.of(torch.from_numpy(read.down)),
-        )
+        return Layer.of(merged.layer(number), tensor, product)
 
     layers: list[Layer] = []
     with ThreadPoolExecutor(physical_cores()) as pool:
@@ -83,14 +79,5 @@ def with_terms(network: Network, edit_adapter: EditAdapter, make: FloatProducts)
     def plus(number: int, name: str, product: Product) -> Product:
         return make.plus(product, edit_adapter.term(number, name))
 
-    layers = [
-        replace(
-            layer,
-            qkv=plus(number, "qkv", layer.qkv),
-            out=plus(number, "out", layer.out),
-            gate_up=plus(number, "gate_up", layer.gate_up),
-            down=plus(number, "down", layer.down),
-        )
-        for number, layer in enumerate(network.layers)
-    ]
+    layers = [layer.with_terms(partial(plus, number)) for number, layer in enumerate(network.layers)]
     return replace(network, layers=layers)

@@ -72,9 +72,11 @@ def _in_units_of_file(
     usual = len(blanks[0]) if blanks else 4
     if "\t" in indent:
         level = indent.count("\t") + goes_on
-        return indents.with_tabs(rest, indents.unit_of_rows(rest, level, usual))
+        unit = " " * indents.unit_of_rows(rest, level, usual)
+        return [indents.in_units(row, unit, "\t") for row in rest]
     if indent and any("\t" in lines.indent_of(row) for row in rest):
-        return indents.with_blanks(rest, indents.unit_of(request.prefix, usual))
+        unit = " " * indents.unit_of(request.prefix, usual)
+        return [indents.in_units(row, "\t", unit) for row in rest]
     return rest
 
 

@@ -9,7 +9,6 @@ from torch import Tensor
 
 from infill_engine.models.base import CanvasModel, Ints, Order
 from infill_engine.models.canvas.canvas import Canvas, SlotState
-from infill_engine.models.runtime.devices import torch_device
 from infill_engine.types import Hole
 
 FORBIDDEN = -1e9  # finite, so that a softmax row never becomes empty
@@ -99,7 +98,7 @@ def constraints_for(model: CanvasModel, hole: Hole, canvas: Canvas, partial_word
             if canvas.state[first] == SlotState.OPEN:
                 starts[first] = partial_word.encode()
     return Constraints(
-        base.to(torch_device(model.device)),
+        base.to(model.device),
         info.eos_id,
         starts,
         line_ends,

@@ -8,36 +8,17 @@ branching. A hole that repeats another one is known as soon as that one is fille
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from infill_engine.models.tokenizer import TokenizerVocabulary
 from infill_engine.text.delimiters import QUOTES
 from infill_engine.text.lines import first_line, with_plain_ends
 from infill_engine.types import Gap, Hole
 
 Ints = NDArray[np.int64]
 NOTHING: Ints = np.empty(0, np.int64)
-
-
-class Tokens(Protocol):
-    """The token functions that are needed here."""
-
-    @property
-    def end(self) -> int: ...
-
-    def encode(self, text: str) -> list[int]: ...
-
-    def bytes_of(self, token: int) -> bytes: ...
-
-    def completions_of(self, start: bytes) -> tuple[Ints, Ints]: ...
-
-    def split_partial_word(self, prefix: str) -> tuple[str, str]: ...
-
-    def breaks_line(self, *, at_once: bool = False) -> Ints: ...
-
-    def never(self) -> Ints: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +60,7 @@ class Known:
 class Middle:
     """The holes of a request after the first one."""
 
-    vocabulary: Tokens
+    vocabulary: TokenizerVocabulary
     gaps: Sequence[Gap]
     rules: list[EndRules] = field(default_factory=list)  # of each hole; of a repeating one, those of its end
 
@@ -115,7 +96,7 @@ class Middle:
         return Known(tuple(self.vocabulary.encode(run)), start.encode(), fills, rules, opens)
 
 
-def rules_of(vocabulary: Tokens, hole: Hole, suffix: str, gaps: Sequence[Gap]) -> EndRules:
+def rules_of(vocabulary: TokenizerVocabulary, hole: Hole, suffix: str, gaps: Sequence[Gap]) -> EndRules:
     """Return the rules of the first hole, which lead to those of the holes after the gaps."""
     middle = Middle(vocabulary, gaps) if gaps else None
     holes = [hole, *(gap.hole or hole for gap in gaps)]
@@ -130,7 +111,7 @@ def rules_of(vocabulary: Tokens, hole: Hole, suffix: str, gaps: Sequence[Gap]) -
     return middle.rules[0]
 
 
-def rules_for(vocabulary: Tokens, hole: Hole, right: str, middle: Middle | None = None) -> EndRules:
+def rules_for(vocabulary: TokenizerVocabulary, hole: Hole, right: str, middle: Middle | None = None) -> EndRules:
     """Return the rules of one hole. `right` is the rest of the line after it, blank at the line's end."""
     breaks, at_once = vocabulary.breaks_line(), vocabulary.breaks_line(at_once=True)
     one_line, inside = hole.max_lines == 1, bool(right.strip())

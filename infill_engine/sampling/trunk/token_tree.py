@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, zip_longest
 from math import exp, log
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from infill_engine.models.tokenizer import TokenizerVocabulary
 from infill_engine.sampling.trunk.middle import EndRules, Known
 from infill_engine.sampling.trunk.tree_nodes import Finished, Node
 
@@ -30,14 +30,6 @@ Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
 
-class TreeVocabulary(Protocol):
-    """The token functions that a tree needs."""
-
-    def bytes_of(self, token: int) -> bytes: ...
-
-    def completions_of(self, start: bytes) -> tuple[Ints, Ints]: ...
-
-
 @dataclass
 class TokenTree:
     """The nodes so far, the root first, and the finished texts by their bytes.
@@ -49,7 +41,7 @@ class TokenTree:
     known text after the replaced text. It makes texts in different holes comparable.
     """
 
-    vocabulary: TreeVocabulary
+    vocabulary: TokenizerVocabulary
     rules: EndRules
     start: bytes = b""
     least: float = LEAST_LOGPROB

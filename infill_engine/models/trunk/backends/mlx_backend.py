@@ -5,7 +5,7 @@ Matrices are stored in 8 bits, in groups, unless float32 is requested; norms and
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import mlx.core as mx
 import numpy as np
@@ -16,27 +16,16 @@ from infill_engine.models.trunk.backends.interface import PassResult, likeliest,
 from infill_engine.models.trunk.denoiser import Denoised, Denoiser, Floats, Ints
 from infill_engine.models.trunk.edit_adapter import EditAdapter
 from infill_engine.models.trunk.forms import PassForm
-from infill_engine.models.trunk.merged import MergedLayer, MergedWeights
+from infill_engine.models.trunk.merged import LayerOf, MergedLayer, MergedWeights
 from infill_engine.models.trunk.slots import SLOTS, Rows
 from infill_engine.models.trunk.soft_prompt import SoftPrompt
 
 BITS, GROUP = 8, 64
 Buffer = list[tuple[mx.array, mx.array]]  # a layer's keys and values, [kv_heads, SLOTS, head_dim] each
 Product = Callable[[mx.array], mx.array]
+MlxLayer = LayerOf[mx.array, Product]
 Turn = tuple[mx.array, mx.array]  # cosines and sines
 See = Callable[[int, mx.array, mx.array, mx.array], mx.array]  # layer, queries, keys, values -> what the rows see
-
-
-@dataclass(frozen=True, slots=True)
-class MlxLayer:
-    """One decoder layer; see `network.Layer`."""
-
-    attention_norm: mx.array
-    mlp_norm: mx.array
-    qkv: Product
-    out: Product
-    gate_up: Product
-    down: Product
 
 
 class MlxBackend:
@@ -64,7 +53,7 @@ class MlxBackend:
         self._layers, self._adapted = list[MlxLayer](), list[MlxLayer]()
         for number in range(self.config.layers):
             read = merged.layer(number)
-            self._layers.append(self._layer(read))
+            self._layers.append(MlxLayer.of(read, self._array, self._product))
             if edit_adapter is not None:
                 self._adapted.append(self._with_terms(self._layers[-1], edit_adapter, number, read))
         self._norm = self._array(weights.read_vector("norm"))
@@ -179,16 +168,6 @@ class MlxBackend:
     def _embed(self, ids: mx.array) -> mx.array:
         return (self._codes[ids].astype(mx.float32) * self._scales[ids][:, None]).astype(self.dtype)
 
-    def _layer(self, read: MergedLayer) -> MlxLayer:
-        return MlxLayer(
-            self._array(read.attention_norm),
-            self._array(read.mlp_norm),
-            self._product(read.qkv, read.bias),
-            self._product(read.out, None),
-            self._product(read.gate_up, None),
-            self._product(read.down, None),
-        )
-
     def _with_terms(self, layer: MlxLayer, adapter: EditAdapter, number: int, read: MergedLayer) -> MlxLayer:
         """Return a layer with low-rank terms beside its matrices."""
 
@@ -196,13 +175,7 @@ class MlxBackend:
             down, up = map(self._array, adapter.unsmoothed_term(number, name, read.factors))
             return lambda x: product(x) + (x @ down.T) @ up.T
 
-        return replace(
-            layer,
-            qkv=plus("qkv", layer.qkv),
-            out=plus("out", layer.out),
-            gate_up=plus("gate_up", layer.gate_up),
-            down=plus("down", layer.down),
-        )
+        return layer.with_terms(plus)
 
     def _read_denoiser(self, denoiser: Denoiser, codes: NDArray[np.int8], scales: Floats) -> None:
         """Make the matrices of mask rows; `codes` and `scales` are those of the head."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -30,6 +31,7 @@ Buffer = list[Tensor]  # a layer's keys and values each, [2, kv_heads, SLOTS, he
 class TorchBackend:
     """Implements `interface.Backend`. `dtype` is the type of the computations between the matrices."""
 
+    forms: ClassVar[tuple[PassForm, ...]] = ()  # see `Backend`
     network: Network
     device: str = "cpu"
     dtype: torch.dtype = torch.float32
@@ -51,11 +53,6 @@ class TorchBackend:
     def adapts(self) -> bool:
         """See `Backend`."""
         return self.adapted is not None
-
-    @property
-    def forms(self) -> tuple[PassForm, ...]:
-        """See `Backend`."""
-        return ()
 
     def new_buffer(self) -> Buffer:
         """See `Backend`."""

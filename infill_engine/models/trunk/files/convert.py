@@ -47,6 +47,7 @@ from infill_engine.models.trunk.files.gguf_file import (
 )
 from infill_engine.models.trunk.files.published_file import PUBLISHED, PublishedFile
 from infill_engine.models.trunk.files.shards import recipe_of, shard_name, split, write_shard, write_text
+from infill_engine.models.trunk.smoothing import IMPORTANCE
 from infill_engine.process import Report
 
 VERSION = 1  # of the shards' contents; a shard of another version is not kept
@@ -66,7 +67,6 @@ STORED = {
 }
 EMBEDDING = "c"
 INPUTS = {"q": "attention", "k": "attention", "v": "attention", "o": "o", "gate": "mlp", "up": "mlp", "down": "down"}
-IMPORTANCE = "importance.safetensors"  # mean squares of the matrices' inputs, on code: `layers.{i}.{input}`
 Arrays = dict[str, NDArray[Any]]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from infill_engine.text.languages import all_entries, grammar_of, grammar_trouble, language, query_files
+from infill_engine.text.languages import all_entries, grammar_of, grammar_trouble, language, queries
 from infill_engine.text.languages.queries import holes_query
 from infill_engine.text.languages.record import Entry, Grammar, Language, RecordError
 
@@ -65,9 +65,9 @@ def test_a_wheel_of_another_abi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_a_query_that_is_wrong(text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "x").mkdir()
     (tmp_path / "x" / "holes.scm").write_text(text)
-    monkeypatch.setattr(query_files, "FOLDER", tmp_path)
-    query_files.load_query.cache_clear()
+    monkeypatch.setattr(queries, "FOLDER", tmp_path)
+    queries.load_query.cache_clear()
     known = with_grammar("tree_sitter_python", queries="x")
     with pytest.raises(RecordError, match=message):
         holes_query.__wrapped__(known)
-    query_files.load_query.cache_clear()
+    queries.load_query.cache_clear()
