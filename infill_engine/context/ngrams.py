@@ -1,14 +1,19 @@
-"""What followed the same tokens elsewhere in a text."""
+"""What followed the same tokens elsewhere in a text, and a cache of encoded lines to count it in."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
+from cachetools import LRUCache
 from numpy.typing import NDArray
+
+from infill_engine.budget.work import Job, Phase, Work
+from infill_engine.text.lines import with_breaks_first
 
 LEAST, LONGEST = 2, 8  # tokens to the left that must match; places are indexed by the last LEAST tokens
 SEPARATOR = -1  # between two texts
 BASE = 1 << 32  # of a number that encodes two tokens
+CACHED_LINES = 4096  # with their tokens
 # For a pair that occurs everywhere, as in tables of numbers, only a sample is examined and a sample of that is counted:
 # otherwise it would take seconds.
 LOOKED_AT, COUNTED = 5_000, 1_000
@@ -53,6 +58,26 @@ class Ngrams:
             return None
         (token, count), *_ = Counter(following.tolist()).most_common(1)
         return int(token), count / len(following)
+
+
+class CachedLines:
+    """Encodes texts line by line and caches the lines, for a document that is counted again after every edit."""
+
+    def __init__(self, encode: Callable[[str], list[int]]) -> None:
+        self._encode = encode
+        self._lines: LRUCache[str, NDArray[np.int64]] = LRUCache(CACHED_LINES)
+
+    def encode(self, texts: Sequence[str]) -> Job[list[NDArray[np.int64]]]:
+        """Return the tokens [T] of each text."""
+        split = [with_breaks_first(text.replace("\r\n", "\n")) for text in texts]
+        wanted = dict.fromkeys(line for lines in split for line in lines)
+        known = {line: self._lines[line] for line in wanted if line in self._lines}
+        new = [line for line in wanted if line not in known]
+        if new:
+            yield Work(Phase.COUNT, len(new))
+        for line in new:
+            known[line] = self._lines[line] = np.array(self._encode(line), dtype=np.int64)
+        return [np.concatenate([known[line] for line in lines]) for lines in split]
 
 
 def _sample(values: NDArray[np.int32], most: int) -> NDArray[np.int32]:

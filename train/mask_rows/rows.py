@@ -10,11 +10,10 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from infill_engine.models.trunk.network import KeysValues
 from train.mask_rows.layout import SLOTS, Blocks
 from train.mask_rows.weights import first_layer_of
 from train.trunk.frozen import FrozenTrunk
-from train.trunk.network import NOTHING, Products, embedded, forward, normed
+from train.trunk.network import NOTHING, KeysValues, Products, embedded, forward, normed
 from train.trunk.rows import Group, Rows, following
 
 GROUPED = 16  # blocks of a group on a CPU; a device takes all at once

@@ -12,13 +12,14 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
 from infill_engine.models.trunk.adapter import NAMES
-from infill_engine.models.trunk.network import KeysValues, rotate, rotations
+from infill_engine.models.trunk.network import rotate, rotations
 from train.trunk.frozen import FrozenLayer, FrozenTrunk
 from train.trunk.products import PlainProduct, Product
 from train.trunk.rows import Group, Rows
 from train.trunk.terms import adapted, adapted_mlp, term
 
 Products = Sequence[Mapping[str, Product]]  # of each layer, by the names of its matrices
+KeysValues = tuple[Tensor, Tensor]  # keys, already rotated, and values of one layer, each [kv_heads, S, head_dim]
 Kept = Mapping[int, KeysValues]  # keys and values of rows that were read before, by layer
 NOTHING: Mapping[str, Tensor] = {}
 

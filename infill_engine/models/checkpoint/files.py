@@ -136,15 +136,23 @@ def require_values(config: Mapping[str, Any], folder: Path, known: Mapping[str, 
             )
 
 
+def indexed_files(folder: Path, remedy: str = REMEDY) -> list[str]:
+    """Return the names of the files in the index of `folder`. Raises ModelDamagedError if it cannot be read."""
+    try:
+        found = json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"]
+        return sorted({Path(str(name)).name for name in found.values()})
+    except FileNotFoundError as error:
+        raise ModelDamagedError(f"{folder / INDEX} is missing; {remedy}") from error
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ModelDamagedError(f"{folder / INDEX} cannot be read ({error}); {remedy}") from error
+
+
 def weight_files(folder: Path) -> list[Path]:
     """Return the safetensors files of `folder`. Raises ModelDamagedError unless all of them are there."""
     if (folder / WEIGHTS).is_file():
         return [folder / WEIGHTS]
     if (folder / INDEX).is_file():
-        try:
-            names = sorted({Path(str(name)).name for name in _index(folder)["weight_map"].values()})
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-            raise ModelDamagedError(f"{folder / INDEX} cannot be read ({error}); {REMEDY}") from error
+        names = indexed_files(folder)
         missing = [name for name in names if not (folder / name).is_file()]
         if missing:
             raise ModelDamagedError(f"{folder} lacks {', '.join(missing)} of {len(names)} files; {REMEDY}")
@@ -156,10 +164,6 @@ def weight_files(folder: Path) -> list[Path]:
             "infill-ls reads safetensors only; fetch that version of the model, or convert it"
         )
     raise ModelDamagedError(f"{folder} holds no {WEIGHTS}; {REMEDY}")
-
-
-def _index(folder: Path) -> Any:
-    return json.loads((folder / INDEX).read_text(encoding="utf-8"))
 
 
 def _flat(value: Any) -> list[Any]:

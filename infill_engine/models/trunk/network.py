@@ -19,7 +19,6 @@ from infill_engine.models.trunk.merged import LayerOf
 
 Product = Callable[[Tensor], Tensor]  # [T, in] -> [T, out], with the bias if there is one
 Layer = LayerOf[Tensor, Product]
-KeysValues = tuple[Tensor, Tensor]  # keys, already rotated, and values of one layer, each [kv_heads, S, head_dim]
 # Layer, the rows' rotated queries [heads, T, hd], their keys and values -> what they see, [T, heads * hd]
 Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 UNSEEN = torch.finfo(torch.float32).min

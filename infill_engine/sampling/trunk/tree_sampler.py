@@ -8,10 +8,9 @@ from functools import partial
 
 from infill_engine.budget.deadline import now, since, timed
 from infill_engine.budget.work import AskLimit, Costs, Job, OutOfTime, Phase, Work, leaving
-from infill_engine.context.ngrams import Ngrams
+from infill_engine.context.ngrams import CachedLines, Ngrams
 from infill_engine.context.retrieval import Retriever
 from infill_engine.edits.types import Region
-from infill_engine.models.cached_lines import CachedLines
 from infill_engine.models.trunk.forms import MASKS, PassForm
 from infill_engine.models.trunk.model import WINDOW, TrunkModel
 from infill_engine.models.trunk.prompt import Prompt, build_head, fitting
@@ -48,7 +47,7 @@ class TreeSampler(Proposer):
         # Rows of a prompt cost a little less than rows of texts, because only the last one gets a prediction.
         self.costs = Costs()
         self.part_ms, self.large_part_ms = PART_MS, LARGE_PART_MS
-        self._lines = CachedLines(model.vocabulary)
+        self._lines = CachedLines(model.vocabulary.encode)
         self._retriever = Retriever()
         self._memory_faults = 0
 

@@ -5,13 +5,12 @@ files in the user's own folder. config.json, the tokenizer and the index are bes
 shard's SHA-256.
 """
 
-import json
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models.checkpoint.files import shapes_in
+from infill_engine.models.checkpoint.files import indexed_files, shapes_in
 from infill_engine.models.checkpoint.folder import CHECKSUMS, INDEX, TOKENIZER, verify
 
 TRUNK_FOLDER = Path(str(files("infill_engine"))) / "weights" / "trunk"
@@ -51,25 +50,9 @@ def find_trunk(users: Path) -> FoundTrunk:
     return FoundTrunk(None, troubles[-1] if troubles else missing, bool(troubles))
 
 
-def shard_names(folder: Path) -> list[str]:
-    """Return the names of all shards, from the index. Raises ModelDamagedError if it cannot be read."""
-    return sorted({Path(name).name for name in weight_map(folder).values()})
-
-
-def weight_map(folder: Path) -> dict[str, str]:
-    """Return the shard of each tensor, from the index. Raises ModelDamagedError if it cannot be read."""
-    try:
-        found = json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"]
-        return {str(name): str(shard) for name, shard in found.items()}
-    except FileNotFoundError as error:
-        raise ModelDamagedError(f"{folder / INDEX} is missing; {REMEDY}") from error
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ModelDamagedError(f"{folder / INDEX} cannot be read ({error}); {REMEDY}") from error
-
-
 def require_shards(folder: Path) -> None:
     """Raise ModelDamagedError if a file is missing, or a shard does not have the length in its header."""
-    shards = shard_names(folder)
+    shards = indexed_files(folder, REMEDY)
     for name in (CONFIG, TOKENIZER, CHECKSUMS, *shards):
         if not (folder / name).is_file():
             raise ModelDamagedError(f"{folder / name} is missing; {REMEDY}")

@@ -17,7 +17,7 @@ from infill_engine.errors import ModelDamagedError, ModelNotFoundError
 from infill_engine.models.tokenizer import qwen_tokenizer
 from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.files.formats import Floats
-from infill_engine.models.trunk.files.gguf_header import ARCHITECTURE, REMEDY, TOKENS, GgufHeader, read_gguf_header
+from infill_engine.models.trunk.files.gguf_header import ARCHITECTURE, REMEDY, TOKENS, read_gguf_header
 from infill_engine.models.trunk.files.named_weights import EMBEDDING, EVERY, HEAD, NamedWeights
 from infill_engine.models.trunk.files.published_file import PublishedFile
 from infill_engine.process import Report
@@ -82,9 +82,9 @@ def require_source(path: Path, source: PublishedFile, report: Report) -> None:
 class GgufFile(NamedWeights):
     """The sizes and the weights of a Qwen2 model in a GGUF file. Tensors stay on disk until they are requested."""
 
-    def __init__(self, path: Path, header: GgufHeader | None = None) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self._header = header or read_gguf_header(path)
+        self._header = read_gguf_header(path)
         architecture = self._header.fields.get("general.architecture")
         if architecture != ARCHITECTURE:
             raise ModelDamagedError(

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infill_engine.errors import ModelDamagedError
-from infill_engine.models.checkpoint.files import read_config
+from infill_engine.models.checkpoint.files import indexed_files, read_config
 from infill_engine.models.trunk.config import TrunkConfig
-from infill_engine.models.trunk.files.folder import REMEDY, shard_names, verify_shards
+from infill_engine.models.trunk.files.folder import REMEDY, verify_shards
 from infill_engine.models.trunk.files.formats import Bytes, Floats, pack_blocks, unpack
 from infill_engine.models.trunk.files.shards import map_shard
 
@@ -53,13 +53,13 @@ class TrunkWeights:
         self.folder = folder
         self.config = TrunkConfig.from_json(read_config(folder))
         try:
-            shards = [map_shard(folder / name) for name in shard_names(folder)]
+            shards = [map_shard(folder / name) for name in indexed_files(folder, REMEDY)]
         except (OSError, KeyError) as error:
             raise ModelDamagedError(f"the shards in {folder} cannot be read ({error}); {REMEDY}") from error
         self._tensors = {name: tensor for shard in shards for name, tensor in shard.items()}
 
     def read_matrix(self, layer: int, name: str) -> Floats:
-        """Return a matrix [out, in] of a layer in float32: one of MATRICES."""
+        """See `Weights`."""
         matrix = unpack(*self.read_packed(layer, name))
         expected = self.config.shapes[name]
         if matrix.shape != expected:
@@ -73,7 +73,7 @@ class TrunkWeights:
         return self._packed(f"layers.{layer}.{name}")
 
     def read_vector(self, name: str) -> Floats:
-        """Return a bias or norm in float32, such as `layers.0.q.bias`, `layers.0.mlp_norm` or `norm`."""
+        """See `Weights`."""
         vector: Floats = self._read(name).astype(np.float32)
         return vector
 
