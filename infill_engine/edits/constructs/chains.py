@@ -18,14 +18,14 @@ _JOINED = re.compile(r"[}\s]*(?:else\s*if|elif|elsif|elseif)[\s(]*\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class ConditionalBranch:
     """A condition and what runs if it holds: offsets of both in characters."""
 
     condition: tuple[int, int]
     body: tuple[int, int]
 
 
-def chains_with(source: ParsedText, word: str) -> Iterator[list[Branch]]:
+def chains_with(source: ParsedText, word: str) -> Iterator[list[ConditionalBranch]]:
     """Yield each chain with a condition in which a word or a literal occurs, from its first branch on."""
     seen = set()
     for found in whole(word).finditer(source.text):
@@ -43,14 +43,14 @@ def chains_with(source: ParsedText, word: str) -> Iterator[list[Branch]]:
             yield [branch for node in _nodes(source, top) if (branch := _branch(source, node)) is not None]
 
 
-def compares(source: ParsedText, branch: Branch, name: str) -> str:
+def compares(source: ParsedText, branch: ConditionalBranch, name: str) -> str:
     """Return how a condition compares its subject with a name: its text with a mark in place of it; "" if not."""
     text = source.text[slice(*branch.condition)]
     marked, count = whole(name).subn("\0", text)
     return marked if count == 1 and len(text) <= LONGEST and _EQUAL.search(text) and not _SEVERAL.search(text) else ""
 
 
-def joint(source: ParsedText, chain: Sequence[Branch]) -> str:
+def joint(source: ParsedText, chain: Sequence[ConditionalBranch]) -> str:
     """Return the text between the body of a branch and the condition of the next one; "" if none is joined so."""
     for one, other in pairwise(chain):
         between = source.text[one.body[1] : other.condition[0]]
@@ -72,10 +72,10 @@ def _others(source: ParsedText, node: Node) -> list[Node]:
     return [one for one in inner if one is not None and one.type in source.syntax.chained]
 
 
-def _branch(source: ParsedText, node: Node) -> Branch | None:
+def _branch(source: ParsedText, node: Node) -> ConditionalBranch | None:
     condition = node.child_by_field_name("condition")
     body = next((found for name in BODIES if (found := node.child_by_field_name(name)) is not None), None)
     if condition is None or body is None:
         return None
     start, end = source.span_of(body)
-    return Branch(source.span_of(condition), (start, start + len(source.text[start:end].rstrip())))
+    return ConditionalBranch(source.span_of(condition), (start, start + len(source.text[start:end].rstrip())))

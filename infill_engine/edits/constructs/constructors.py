@@ -17,7 +17,7 @@ _SETTING = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class FieldAssignment:
     """A statement `self.field = parameter` of a constructor. Offsets in characters."""
 
     start: int
@@ -41,13 +41,13 @@ class Setting:
         return f"{one['holder']}{one['before']}{name}{kind} = {one['sigil']}{name}{one['close']}"
 
 
-def settings_of(source: ParsedText, function: Node) -> list[Setting]:
+def field_assignments(source: ParsedText, function: Node) -> list[FieldAssignment]:
     """Return the statements of a constructor that store a name unchanged."""
     body = function.child_by_field_name("body")
     nodes = () if body is None else body.named_children
     spans = (source.span_of(node) for node in nodes if node.type == "expression_statement")
     found = ((start, end, _SETTING.match(source.text[start:end])) for start, end in spans)
-    return [Setting(start, end, match) for start, end, match in found if match is not None]
+    return [FieldAssignment(start, end, match) for start, end, match in found if match is not None]
 
 
 def is_constructor(source: ParsedText, function: Node) -> bool:
@@ -55,7 +55,7 @@ def is_constructor(source: ParsedText, function: Node) -> bool:
     return not source.syntax.constructors.isdisjoint((function.type, source.name_of(function)))
 
 
-def beside(source: ParsedText, model: Setting, line: str, shift: Shift, *, below: bool) -> Edit | None:
+def beside(source: ParsedText, model: FieldAssignment, line: str, shift: Shift, *, below: bool) -> Edit | None:
     """Return an insertion of `line` below or above a statement that is alone on its line."""
     text = source.text
     line_start, line_end = lines.around(text, model.start, model.end)

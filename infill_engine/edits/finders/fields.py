@@ -7,7 +7,7 @@ from itertools import takewhile
 from tree_sitter import Node
 
 from infill_engine.edits.changes import inserted
-from infill_engine.edits.constructs.constructors import Setting, beside, is_constructor, settings_of
+from infill_engine.edits.constructs.constructors import FieldAssignment, beside, field_assignments, is_constructor
 from infill_engine.edits.constructs.parameters import parameter_list_of, parameters_of
 from infill_engine.edits.constructs.signatures import changed_signatures
 from infill_engine.edits.parsed_edit import ParsedEdit
@@ -32,7 +32,7 @@ def _kept_parameters(edit: ParsedEdit) -> Iterator[Proposal]:
         if signature.removed or len(signature.added) != 1 or not is_constructor(before, signature.function):
             continue
         added = signature.added[0]
-        settings = settings_of(before, signature.function)
+        settings = field_assignments(before, signature.function)
         own = [parameter.name for parameter in signature.before]
         stored = [setting for setting in settings if setting.value == setting.field and setting.value in own]
         if not stored or _is_used(after, signature.now, added.name):
@@ -56,7 +56,7 @@ def _passed_fields(edit: ParsedEdit) -> Iterator[Proposal]:
         parameters = None if function is None else parameters_of(after, function)
         if function is None or parameters is None or not is_constructor(after, function):
             continue
-        own, settings = [parameter.name for parameter in parameters], settings_of(after, function)
+        own, settings = [parameter.name for parameter in parameters], field_assignments(after, function)
         fresh = [s for s in settings if s.start < end and start < s.end and s.value == s.field and s.value not in own]
         siblings = [s for s in settings if s.value in own and s.value == s.field]
         if len(fresh) != 1 or not siblings or _is_known(edit.before, fresh[0].value):
@@ -85,7 +85,7 @@ def _is_known(source: ParsedText, name: str) -> bool:
 
 
 def _new_parameter(
-    after: ParsedText, function: Node, name: str, settings: Sequence[Setting], own: Sequence[str]
+    after: ParsedText, function: Node, name: str, settings: Sequence[FieldAssignment], own: Sequence[str]
 ) -> Edit | None:
     """Insert `name` after the parameter of the field above: before optional parameters, or at the end."""
     holder, explicit = parameter_list_of(after.syntax, function), after.syntax.explicit_self

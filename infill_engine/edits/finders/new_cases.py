@@ -13,7 +13,7 @@ from itertools import chain
 from tree_sitter import Node
 
 from infill_engine.edits.changes import inserted
-from infill_engine.edits.constructs.chains import Branch, chains_with, compares, joint
+from infill_engine.edits.constructs.chains import ConditionalBranch, chains_with, compares, joint
 from infill_engine.edits.parsed_edit import ParsedEdit
 from infill_engine.edits.parsed_text import ParsedText, enclosing, first_child, holds, innermost
 from infill_engine.edits.tokens import whole
@@ -126,7 +126,9 @@ def _copied(source: ParsedText, arm: Node, old: str, new: str) -> Edit | None:
     return Edit.insertion(end, between + (written.rstrip("\n") if "\n" in between else written))
 
 
-def _branched(source: ParsedText, found: Sequence[Branch], old: str, new: str, names: Sequence[str]) -> Edit | None:
+def _branched(
+    source: ParsedText, found: Sequence[ConditionalBranch], old: str, new: str, names: Sequence[str]
+) -> Edit | None:
     """Return the insertion of a branch like that of another variant, after it; None if too few others have one."""
     model = next((branch for branch in found if compares(source, branch, old)), None)
     if model is None or any(compares(source, branch, new) for branch in found):

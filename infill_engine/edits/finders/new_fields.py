@@ -12,7 +12,7 @@ from tree_sitter import Node
 from infill_engine.edits.changes import Shift, inserted, make
 from infill_engine.edits.constructs.arguments import ADDED_KNOWN, ADDED_UNKNOWN, ValuesInSight
 from infill_engine.edits.constructs.calls import Call
-from infill_engine.edits.constructs.constructors import beside, is_constructor, settings_of
+from infill_engine.edits.constructs.constructors import beside, field_assignments, is_constructor
 from infill_engine.edits.constructs.parameters import parameter_list_of, parameters_of
 from infill_engine.edits.parsed_edit import ParsedEdit
 from infill_engine.edits.parsed_text import ParsedText, ancestors
@@ -69,7 +69,7 @@ def _in_constructor(source: ParsedText, name: str, declaration: Node) -> Iterato
     parameters = parameters_of(source, makers[0]) if len(makers) == 1 else None
     if parameters is None or any(parameter.name == name for parameter in parameters):
         return
-    settings = {one.field: one for one in settings_of(source, makers[0]) if one.value == one.field}
+    settings = {one.field: one for one in field_assignments(source, makers[0]) if one.value == one.field}
     own = [parameter.name for parameter in parameters]
     model = next((one for one in _siblings(source, declaration) if one.name in settings and one.name in own), None)
     if model is None or name in settings:

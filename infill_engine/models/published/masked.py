@@ -28,7 +28,7 @@ from typing import Any
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.checkpoint.folder import name_of
-from infill_engine.models.published.kinds.bidirectional import BidirectionalModel, Description, Shift
+from infill_engine.models.published.kinds.bidirectional import BidirectionalModel, Description, LogitShift
 from infill_engine.models.stock.loader import Opened, Stock
 from infill_engine.models.tokenizer import mask_name
 
@@ -37,7 +37,7 @@ QWEN2 = Stock("qwen2", "Qwen2", known=QWEN_KNOWN)
 DREAM = Description(
     name="dream",
     stock=QWEN2,
-    shift=Shift.RIGHT,
+    shift=LogitShift.RIGHT,
     mask="<|mask|>",
     end="<|endoftext|>",
     ends=("<|im_end|>",),
@@ -73,7 +73,7 @@ def load_a2d(opened: Opened) -> CanvasModel:
     model_type = config["model_type"]
     end = next((name for name in ENDS if opened.vocabulary.id_of(name) is not None), ENDS[0])
     description = Description(
-        model_type, STOCKS[model_type], Shift.NONE, mask="<|mask|>", end=end, ends=("<|im_end|>", "<|eot_id|>")
+        model_type, STOCKS[model_type], LogitShift.NONE, mask="<|mask|>", end=end, ends=("<|im_end|>", "<|eot_id|>")
     )
     return BidirectionalModel.load(description, opened)
 
@@ -140,7 +140,7 @@ def tensor(name: str) -> str:
 LLADA = Description(
     name="llada",
     stock=Stock("llama", "Llama", fields, tensor, KNOWN),
-    shift=Shift.NONE,
+    shift=LogitShift.NONE,
     mask="<|mdm_mask|>",
     end="<|endoftext|>",
     ends=("<|eot_id|>",),

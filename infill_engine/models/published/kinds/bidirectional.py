@@ -7,7 +7,7 @@ them, because every state depends on every slot. Rows of different length are pa
 masked.
 
 A family is a `Description`: its file contains facts only. Logits for a slot are read at its own position or, with
-`Shift.RIGHT`, at the one before it. A wrong shift raises no error, so every family's test shows that the other one
+`LogitShift.RIGHT`, at the one before it. A wrong shift raises no error, so every family's test shows that the other one
 fails.
 """
 
@@ -34,7 +34,7 @@ from infill_engine.types import HoleKind
 MOST_SLOTS = 64
 
 
-class Shift(StrEnum):
+class LogitShift(StrEnum):
     """Where the logits of a slot are read."""
 
     NONE = "none"  # at the slot
@@ -52,7 +52,7 @@ class Description:
 
     name: str
     stock: Stock
-    shift: Shift
+    shift: LogitShift
     mask: str
     end: str
     ends: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class BidirectionalModel:
         self._ends = [token for name in description.ends if (token := vocabulary.id_of(name)) is not None]
         self._before = vocabulary.need(description.begin) if description.begin else []
         self._behind = vocabulary.need(description.close) if description.close else []
-        self._shift = int(description.shift is Shift.RIGHT)
+        self._shift = int(description.shift is LogitShift.RIGHT)
         self.info = ModelInfo(
             description.name,
             backbone.vocabulary,

@@ -23,7 +23,7 @@ from infill_engine.budget.work import Costs, OutOfTime, finished
 from infill_engine.errors import ModelDamagedError
 from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.models.canvas_loading import load_canvas_model
-from infill_engine.models.published.kinds.bidirectional import BidirectionalModel, Shift
+from infill_engine.models.published.kinds.bidirectional import BidirectionalModel, LogitShift
 from infill_engine.sampling.canvas.constraints import constraints_for
 from infill_engine.sampling.canvas.denoise import DenoisingTask, Row, denoise
 from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
@@ -128,7 +128,7 @@ def test_the_synthetic_task_is_solved_and_only_with_the_right_shift_and_mask(
 ) -> None:
     family = loaded(synthetic_masked(name))
     assert share_right(partial(at_once, family)) >= 0.95
-    other = Shift.NONE if PUBLISHED[name].shift else Shift.RIGHT
+    other = LogitShift.NONE if PUBLISHED[name].shift else LogitShift.RIGHT
     shifted = BidirectionalModel(
         replace(family._description, shift=other), family._backbone, family.vocabulary, family._settings
     )
