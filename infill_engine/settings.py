@@ -1,6 +1,6 @@
-"""How much text around a hole the engine reads and how it denoises. Frozen; change with `dataclasses.replace`."""
+"""How much text around a hole the engine reads, and how it runs a model. Frozen; change with `dataclasses.replace`."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from infill_engine.errors import InputError
 
@@ -9,6 +9,7 @@ STORED = ("int8", "int4")
 DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 DTYPES |= {name: name for name in DTYPES.values()}
 CHARACTERS = 13  # in four tokens of code, approximately
+TEMPERATURE = 0.7  # of texts that are sampled
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,26 +25,6 @@ class WindowSettings:
 
 
 USUAL_WINDOW = WindowSettings()
-
-
-@dataclass(frozen=True, slots=True)
-class SamplerSettings:
-    """The settings of the denoising loop.
-
-    `entropy_bound` is in nats: open positions are committed in order of entropy while the entropy they add stays below
-    it (EB-Sampler, arXiv 2505.24857). `sure` commits any token that is at least this probable, regardless of the bound.
-    A filled slot is opened again when its token falls below `doubt` while another reaches `overrule` (probabilities).
-    """
-
-    max_steps: int = 5
-    entropy_bound: float = 0.5
-    sure: float = 0.92
-    doubt: float = 0.05
-    overrule: float = 0.5
-    temperature: float = 0.7  # of the sampled row
-    partial_confidence: float = 0.5  # minimum probability of a token in a partial answer
-    latency_target: float = 0.67  # share of the time left after reading that the rest may take: the median matters
-    finish_margin_ms: float = 9.0  # minimum, for cleaning and ranking
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +56,3 @@ class ModelSettings:
     def window(self) -> WindowSettings:
         """The window in characters that corresponds to the token limits."""
         return WindowSettings(self.prefix_tokens * CHARACTERS // 4, self.suffix_tokens * CHARACTERS // 4)
-
-
-@dataclass(frozen=True, slots=True)
-class EngineSettings:
-    """Everything about the engine and how it runs the model."""
-
-    sampler: SamplerSettings = field(default_factory=SamplerSettings)
-    model: ModelSettings = field(default_factory=ModelSettings)

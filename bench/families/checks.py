@@ -27,7 +27,7 @@ from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.runtime.devices import choose_device
 from infill_engine.sampling.canvas.constraints import constraints_for
 from infill_engine.sampling.canvas.denoise import DenoisingTask, Row, denoise
-from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
+from infill_engine.settings import ModelSettings
 from infill_engine.types import Draft, Hole, HoleKind, InfillRequest
 
 TOLERANCE = 1e-4  # of logits in float32, absolute and relative
@@ -145,7 +145,7 @@ def _given_slots(family: CanvasModel, _reference: Reference) -> str:
         canvases.append(canvas.ids[canvas.state == SlotState.FIXED].tolist())
 
     task = DenoisingTask(context, canvas, rows, rules)
-    Budget.unlimited().run(denoise(family, task, SamplerSettings(), Costs()), keep)
+    Budget.unlimited().run(denoise(family, task, Costs()), keep)
     changed = [number for number, fixed in enumerate(canvases, 1) if fixed != list(given.values())]
     if changed:
         raise ValueError(f"step {changed[0]} changed a slot that was given")
@@ -156,8 +156,7 @@ def _given_slots(family: CanvasModel, _reference: Reference) -> str:
 
 def _answered_twice(folder: Path, device: str) -> str:
     request = InfillRequest(*TEXT, drafts=(Draft("i + 1", 5),))
-    settings = EngineSettings(model=EXACT)
-    engines = (load_engine(str(folder), device=device, settings=settings) for _ in range(2))
+    engines = (load_engine(str(folder), device=device, settings=EXACT) for _ in range(2))
     first, second = (engine.infill(request, Deadline.after_ms(ENOUGH_MS)) for engine in engines)
     if first != second:
         raise ValueError("the same request had two answers")

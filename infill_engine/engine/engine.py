@@ -32,7 +32,6 @@ from infill_engine.ranking.rewrites import likeliest
 from infill_engine.ranking.syntax_check import prepare
 from infill_engine.sampling.proposals import Proposals, first_hole, in_all_holes, is_unscored
 from infill_engine.sampling.proposer import Changes, Proposer
-from infill_engine.settings import EngineSettings
 from infill_engine.types import (
     ONE_HOLE,
     AlternativesRequest,
@@ -57,10 +56,8 @@ class Engine(LoadedModel):
     Not thread-safe: one request at a time.
     """
 
-    def __init__(
-        self, proposer: Proposer, name: str, calibration: Calibration, settings: EngineSettings | None = None
-    ) -> None:
-        super().__init__(proposer, name, calibration, settings)
+    def __init__(self, proposer: Proposer, name: str, calibration: Calibration) -> None:
+        super().__init__(proposer, name, calibration)
         self.removed: tuple[Removal, ...] = ()  # on the way to the last answer, in this order; () if it was kept
         self.forget_answers()
 

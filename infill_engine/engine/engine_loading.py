@@ -14,7 +14,7 @@ from infill_engine.ranking.calibration import Calibration
 from infill_engine.sampling.proposer import Proposer, Retrieval
 from infill_engine.sampling.scripted import Script, ScriptedProposer
 from infill_engine.sampling.trunk.tree_sampler import TreeSampler
-from infill_engine.settings import EngineSettings
+from infill_engine.settings import ModelSettings
 
 
 def load_engine(
@@ -22,7 +22,7 @@ def load_engine(
     *,
     device: str = "auto",
     progress: Report | None = None,
-    settings: EngineSettings | None = None,
+    settings: ModelSettings | None = None,
 ) -> Engine:
     """Load a model by name or folder and warm it up, so that the first keystroke is not delayed.
 
@@ -32,26 +32,26 @@ def load_engine(
     report = progress or (lambda _detail, _fraction: None)
     report("reading the model", 0.1)
     load = _load_default if name == DEFAULT else _load_named
-    engine = load(name, device, settings or EngineSettings(), report)
+    engine = load(name, device, settings or ModelSettings(), report)
     report("ready", 1.0)
     return engine
 
 
-def proposer_of(model: TrunkModel | CanvasModel, settings: EngineSettings) -> Proposer:
+def proposer_of(model: TrunkModel | CanvasModel) -> Proposer:
     """Return what proposes texts with a loaded model."""
     if isinstance(model, TrunkModel):
         return TreeSampler(model)
     from infill_engine.sampling.canvas.canvas_sampler import CanvasSampler  # needs torch
 
-    return CanvasSampler(model, settings.sampler)
+    return CanvasSampler(model)
 
 
-def _load_named(name: str, device: str, settings: EngineSettings, report: Report) -> Engine:
+def _load_named(name: str, device: str, settings: ModelSettings, report: Report) -> Engine:
     if (script := script_of(name)) is not None:
-        engine = Engine(ScriptedProposer(Script.read(script)), name, calibration_of(name), settings)
+        engine = Engine(ScriptedProposer(Script.read(script)), name, calibration_of(name))
     else:
-        model = load_model(name, device, settings.model, report)
-        engine = Engine(proposer_of(model, settings), name, calibration_of(name), settings)
+        model = load_model(name, device, settings, report)
+        engine = Engine(proposer_of(model), name, calibration_of(name))
         if isinstance(model, TrunkModel):
             engine.tell(model.user_message)
     report("warming up", 0.9)
@@ -59,7 +59,7 @@ def _load_named(name: str, device: str, settings: EngineSettings, report: Report
     return engine
 
 
-def _load_default(_name: str, device: str, settings: EngineSettings, report: Report) -> Engine:
+def _load_default(_name: str, device: str, settings: ModelSettings, report: Report) -> Engine:
     """Load the default model. If it is missing, damaged or too large for this machine, retrieved texts serve."""
     try:
         engine = _load_named(TRUNK, device, settings, report)
@@ -71,7 +71,7 @@ def _load_default(_name: str, device: str, settings: EngineSettings, report: Rep
     else:
         engine.name = DEFAULT
         return engine
-    engine = Engine(Retrieval(why), RETRIEVAL, calibration_of_retrieval(), settings)
+    engine = Engine(Retrieval(why), RETRIEVAL, calibration_of_retrieval())
     engine.tell(user_message)
     return engine
 

@@ -18,23 +18,21 @@ from infill_engine.models.runtime.devices import finish
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.sampling.proposals import Proposals, unscored_drafts
 from infill_engine.sampling.proposer import Proposer, Retrieval
-from infill_engine.settings import EngineSettings, WindowSettings
+from infill_engine.settings import WindowSettings
 from infill_engine.types import Draft, Eagerness, Hole, Holes, Level, ProjectText, Surroundings, TextRequest
 
 T = TypeVar("T")
+FINISH_MARGIN_MS = 9.0  # minimum, for cleaning and ranking
 
 
 class LoadedModel:
     """Whatever makes the proposals, and the calibration of its confidences."""
 
-    def __init__(
-        self, proposer: Proposer, name: str, calibration: Calibration, settings: EngineSettings | None = None
-    ) -> None:
-        self.settings = settings or EngineSettings()
+    def __init__(self, proposer: Proposer, name: str, calibration: Calibration) -> None:
         self.proposer = proposer
         self.name = name
         self.calibration = calibration
-        self.finish_margin = FinishMargin(self.settings.sampler.finish_margin_ms)  # learns from cleaning and ranking
+        self.finish_margin = FinishMargin(FINISH_MARGIN_MS)  # learns from cleaning and ranking
         self._user_message = ""  # for the next answer
         self._refused = False  # whether the last job had too little time for some of its work
 
@@ -60,7 +58,7 @@ class LoadedModel:
     @property
     def least_ms(self) -> float:
         """The shortest time in which the model can answer."""
-        return self.proposer.least_ms() + self.settings.sampler.finish_margin_ms
+        return self.proposer.least_ms() + FINISH_MARGIN_MS
 
     @property
     def levels(self) -> Mapping[Eagerness, Level]:

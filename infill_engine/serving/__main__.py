@@ -18,7 +18,7 @@ from infill_engine.serving.frames import decode, encode, read_frame
 from infill_engine.serving.protocol import Message
 from infill_engine.serving.queues import Task
 from infill_engine.serving.starting import Load, load_local, load_remote
-from infill_engine.settings import EngineSettings, ModelSettings
+from infill_engine.settings import ModelSettings
 
 IDLE_SECONDS = 600.0  # an engine without clients exits after that
 GRACE_SECONDS = 0.5  # for the compute thread to notice that the pipe is closed
@@ -33,9 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     parser.add_argument("--api-key-variable", default=KEY_VARIABLE)
     add_socket(parser)
     options = parser.parse_args(arguments)
-    settings = EngineSettings(model=ModelSettings(dtype=options.precision))
+    settings = ModelSettings(dtype=options.precision)
     if is_remote(options.model):
-        _serve(lambda _progress: load_remote(options.model, options.api_key_variable, settings), options)
+        _serve(lambda _progress: load_remote(options.model, options.api_key_variable), options)
     else:
         _serve(lambda progress: load_local(options.model, options.device, settings, progress), options)
 

@@ -11,7 +11,7 @@ from infill_engine.models.runtime.allocator import recycle_freed
 from infill_engine.models.runtime.devices import physical_cores, wanted_threads
 from infill_engine.process import say
 from infill_engine.serving.protocol import State, Status
-from infill_engine.settings import EngineSettings
+from infill_engine.settings import ModelSettings
 
 if TYPE_CHECKING:
     from infill_engine.engine.engine import Engine
@@ -22,7 +22,7 @@ Load = Callable[[Callable[[str, float], None]], "Engine"]
 def load_local(
     model: str,
     device: str = "auto",
-    settings: EngineSettings | None = None,
+    settings: ModelSettings | None = None,
     progress: Callable[[str, float], None] | None = None,
 ) -> "Engine":
     """Return the engine with that name or folder, on this machine. Raises the errors of `load_engine`."""
@@ -33,14 +33,14 @@ def load_local(
     return load_engine(model, device=device, progress=progress, settings=settings)
 
 
-def load_remote(model: str, key_variable: str = KEY_VARIABLE, settings: EngineSettings | None = None) -> "Engine":
+def load_remote(model: str, key_variable: str = KEY_VARIABLE) -> "Engine":
     """Return the engine of a model on a server. Sends nothing yet: one that is down may come up. Raises InputError."""
     from infill_engine.engine.engine import Engine
     from infill_engine.engine.remote.proposer import RemoteProposer
     from infill_engine.engine.remote.server import Server
     from infill_engine.ranking.calibration import BUILT_IN
 
-    return Engine(RemoteProposer(Server(read_address(model), key_variable)), model, BUILT_IN, settings)
+    return Engine(RemoteProposer(Server(read_address(model), key_variable)), model, BUILT_IN)
 
 
 def set_threads() -> None:

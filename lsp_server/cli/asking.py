@@ -12,7 +12,7 @@ from infill_engine.budget.deadline import Deadline, now
 from infill_engine.engine.remote.address import disclosure, is_remote, read_address
 from infill_engine.models.registry import resolved
 from infill_engine.serving.starting import load_local, load_remote, ready_status
-from infill_engine.settings import EngineSettings, ModelSettings
+from infill_engine.settings import ModelSettings
 from infill_engine.text.syntax import parser_for
 from infill_engine.types import Answer, Reason, Removal
 from lsp_server.cli.place import NamedPlace, OpenPlace, open_at
@@ -77,10 +77,10 @@ def _load_engine(options: argparse.Namespace) -> "Engine":
     Raises what `load_local` and `load_remote` raise.
     """
     model = resolved(options.model, Path.cwd())
-    settings = EngineSettings(model=ModelSettings(dtype=options.precision))
+    settings = ModelSettings(dtype=options.precision)
     if is_remote(model):
         print(disclosure(read_address(model)), file=sys.stderr)
-        return load_remote(model, options.api_key_variable, settings)
+        return load_remote(model, options.api_key_variable)
     with doing(f"loading the model {options.model}"):
         return load_local(model, options.device, settings)
 

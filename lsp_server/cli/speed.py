@@ -11,7 +11,7 @@ from infill_engine.engine.engine import Engine
 from infill_engine.models.trunk.published_sizes import ROWS
 from infill_engine.sampling.trunk.tree_sampler import TreeSampler
 from infill_engine.serving.starting import load_local
-from infill_engine.settings import EngineSettings, ModelSettings
+from infill_engine.settings import ModelSettings
 from infill_engine.types import InfillRequest
 from lsp_server.settings.schema import EngineChoice
 
@@ -44,7 +44,7 @@ class Speed:
 
 def measure_speed(choice: EngineChoice, budgets_ms: tuple[int, int]) -> Speed:
     """Load the default model into this process and rehearse answers. Raises ModelError."""
-    settings = EngineSettings(model=ModelSettings(dtype=choice.precision))
+    settings = ModelSettings(dtype=choice.precision)
     engine = load_local(choice.model, choice.device, settings)
     assert isinstance(engine.proposer, TreeSampler)
     run_pass = engine.proposer.model.separate_pass()

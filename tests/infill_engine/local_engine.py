@@ -5,8 +5,7 @@ from infill_engine.engine.engine_loading import proposer_of
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.trunk.model import TrunkModel
 from infill_engine.ranking.calibration import Calibration
-from infill_engine.settings import EngineSettings
 
 
 def engine_of(model: TrunkModel | CanvasModel, name: str = "made") -> Engine:
-    return Engine(proposer_of(model, EngineSettings()), name, Calibration())
+    return Engine(proposer_of(model), name, Calibration())

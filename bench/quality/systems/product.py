@@ -65,7 +65,7 @@ class ObservedEngine(Engine):
     @classmethod
     def of(cls, engine: Engine) -> Self:
         """Observe a loaded engine, whose caches and measured costs are used on."""
-        return cls(engine.proposer, engine.name, engine.calibration, engine.settings)
+        return cls(engine.proposer, engine.name, engine.calibration)
 
     def forget(self) -> None:
         """Drop all cached answers, so that the next one is computed even for an equal request."""

@@ -17,6 +17,7 @@ import msgspec
 from infill_engine.budget.deadline import FinishMargin
 from infill_engine.budget.work import Costs, Job, Phase
 from infill_engine.engine.engine import Engine
+from infill_engine.engine.loaded_model import FINISH_MARGIN_MS
 from infill_engine.errors import InputError
 from infill_engine.models.trunk.backends.interface import Backend, PassResult
 from infill_engine.models.trunk.forms import PassForm
@@ -210,6 +211,6 @@ def simulate(engine: Engine, costs: RecordedCosts) -> SimulatedTime:
     # A new model: caches of prompts hold the backend that they were made with.
     backend = cast(Backend, SimulatedBackend(sampler.model.backend, time))
     model = TrunkModel(backend, sampler.model.vocabulary, denoises=sampler.model.denoises)
-    margin = SimulatedMargin(engine.settings.sampler.finish_margin_ms, time)
+    margin = SimulatedMargin(FINISH_MARGIN_MS, time)
     engine.finish_margin, engine.proposer = margin, SimulatedSampler(model, time, margin)
     return time

@@ -5,7 +5,7 @@ from infill_engine.engine.remote.dialects import FimRequest
 from infill_engine.engine.remote.server import Server, Text
 from infill_engine.sampling.proposals import Proposals, unscored
 from infill_engine.sampling.proposer import Capabilities, Proposer
-from infill_engine.settings import SamplerSettings
+from infill_engine.settings import TEMPERATURE
 from infill_engine.types import ONE_HOLE, Draft, Hole, Holes, ProposedText, TextRequest
 
 MAX_TOKENS, MAX_TOKENS_OF_LINES = 48, 160
@@ -22,7 +22,6 @@ class RemoteProposer(Proposer):
     def __init__(self, server: Server) -> None:
         self.costs = Costs()
         self._server = server
-        self._temperature = SamplerSettings().temperature
 
     @property
     def can(self) -> Capabilities:
@@ -47,7 +46,7 @@ class RemoteProposer(Proposer):
                 request.suffix.replace("\r\n", "\n"),
                 one_line,
                 most,
-                self._temperature if number else 0.0,
+                TEMPERATURE if number else 0.0,
                 number,
             )
             for number in range(request.candidates)

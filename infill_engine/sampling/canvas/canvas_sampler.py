@@ -15,10 +15,10 @@ from infill_engine.sampling.canvas.plan import affordable, canvas_of, plan_rows
 from infill_engine.sampling.canvas.read_canvas import originals_of, proposals_of
 from infill_engine.sampling.proposals import Proposals, unscored, unscored_drafts
 from infill_engine.sampling.proposer import Capabilities, Proposer, Rehearsal
-from infill_engine.settings import SamplerSettings
 from infill_engine.types import ONE_HOLE, Draft, Hole, Holes, InfillRequest, ProposedText, Surroundings, TextRequest
 
 WARM_UP_ROUNDS, WARM_UP_MS = 2, 5_000.0
+LATENCY_TARGET = 0.67  # share of the time left after reading that the rest may take: the median matters
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,9 @@ class _Read:
 class CanvasSampler(Proposer):
     """A loaded model and its measured costs."""
 
-    def __init__(self, model: CanvasModel, settings: SamplerSettings) -> None:
+    def __init__(self, model: CanvasModel) -> None:
         self.model = model
         self.costs = Costs()
-        self._settings = settings
         self._limits = list(MEMORY_LIMITS)  # the first one applies
 
     @property
@@ -74,7 +73,7 @@ class CanvasSampler(Proposer):
         read_ms = since(began)
         began = now()
         limit = yield AskLimit()
-        due = limit.deadline.sooner(self._settings.latency_target)
+        due = limit.deadline.sooner(LATENCY_TARGET)
         proposals = yield from self._denoise(_Read(context, partial_word, request, hole, drafts, due))
         # Another try is worthwhile if no canvas had time for a step.
         looked = not proposals or any(proposal.passes for proposal in proposals)
@@ -118,7 +117,7 @@ class CanvasSampler(Proposer):
         if not rows:  # no length was proposed: the model has no suggestion here
             return []
         step = yield from self._last_step(read, rows)
-        texts = [] if step is None else proposals_of(self.model, step, rows, read.partial_word, self._settings)
+        texts = [] if step is None else proposals_of(self.model, step, rows, read.partial_word)
         proposals = [*texts, *self._as_found(read, rows, step)]
         return proposals or (None if step is None else [])
 
@@ -127,7 +126,7 @@ class CanvasSampler(Proposer):
         canvas = canvas_of(rows, self.model.info.mask_id)
         constraints = constraints_for(self.model, read.hole, canvas, read.partial_word)
         task = DenoisingTask(read.context, canvas, rows, constraints)
-        return (yield from denoise(self.model, task, self._settings, self.costs, read.due))
+        return (yield from denoise(self.model, task, self.costs, read.due))
 
     def _as_found(self, read: _Read, rows: list[Row], step: Step | None) -> Iterator[ProposedText]:
         """Yield all retrieved drafts as found, including those without memory or time for a canvas row."""

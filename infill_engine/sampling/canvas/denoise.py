@@ -23,7 +23,7 @@ from infill_engine.models.canvas.canvas import Canvas, SlotState
 from infill_engine.sampling.canvas.constraints import Constraints
 from infill_engine.sampling.canvas.orders import Ints, order_of, to_commit, to_doubt
 from infill_engine.sampling.canvas.prediction import SlotPredictions, read
-from infill_engine.settings import SamplerSettings
+from infill_engine.settings import TEMPERATURE
 from infill_engine.types import Draft
 
 
@@ -32,7 +32,7 @@ class Row:
     """How one row of the canvas starts.
 
     `tokens` are the ids of `draft`; None starts from masks. `branch` makes the row take the second choice at the slot
-    where that is most probable. `sampled` draws its tokens at the settings' temperature instead of taking the best.
+    where that is most probable. `sampled` draws its tokens at TEMPERATURE instead of taking the best.
     """
 
     slots: int
@@ -69,18 +69,16 @@ class DenoisingTask:
     constraints: Constraints
 
 
-def denoise(
-    model: CanvasModel, task: DenoisingTask, settings: SamplerSettings, costs: Costs, due: Deadline | None = None
-) -> Job[Step | None]:
+def denoise(model: CanvasModel, task: DenoisingTask, costs: Costs, due: Deadline | None = None) -> Job[Step | None]:
     """Return the canvas after the last step, when all is decided or time is up; None if there is no time for a step.
 
     Yields the state after every step. Steps end by `due`, or by the request's deadline if that is None. `costs` are
     their expected costs.
     """
     canvas, constraints = task.canvas, task.constraints
-    noise = _Noise(task.rows, settings.temperature, seed=zlib.crc32(canvas.ids.tobytes()) ^ task.context.tokens)
+    noise = _Noise(task.rows, seed=zlib.crc32(canvas.ids.tobytes()) ^ task.context.tokens)
     canvas.ids[canvas.state == SlotState.OPEN] = model.info.mask_id
-    order = order_of(model.info, canvas, settings)
+    order = order_of(model.info, canvas)
     state, most_steps = _nothing_yet(canvas), order.most_steps
     while state.number < most_steps:
         steps_left = yield from _steps_left(model, task, costs, due, state.number, most_steps)
@@ -94,7 +92,7 @@ def denoise(
             break
         prediction = _predict(model, task, wanted, noise)
         before, was_open = canvas.ids.copy(), canvas.state == SlotState.OPEN
-        _decide(task, wanted, prediction, settings, steps_left, first=state.number == 0)
+        _decide(task, wanted, prediction, steps_left, first=state.number == 0)
         order.decided(constraints)
         constraints.advance(model, canvas)
         canvas.ids[canvas.state == SlotState.OPEN] = model.info.mask_id
@@ -154,7 +152,6 @@ def _decide(
     task: DenoisingTask,
     wanted: Ints,
     prediction: SlotPredictions,
-    settings: SamplerSettings,
     steps_left: int,
     *,
     first: bool,
@@ -164,10 +161,10 @@ def _decide(
     # In the last step no slot may wait any longer. A text that does not continue the partial word is dropped later.
     ready = [steps_left == 1 or not constraints.waits(canvas, int(position)) for position in wanted]
     candidates = np.flatnonzero((canvas.state[wanted] == SlotState.OPEN) & np.array(ready))
-    _check_filled(canvas, wanted, prediction, settings, reopen=steps_left > 1)
+    _check_filled(canvas, wanted, prediction, reopen=steps_left > 1)
     tokens, logprobs = prediction.best.copy(), prediction.best_logprob.copy()
     rows_of = canvas.row[wanted[candidates]]
-    chosen = candidates[to_commit(prediction.part(candidates), rows_of, steps_left, settings)]
+    chosen = candidates[to_commit(prediction.part(candidates), rows_of, steps_left)]
     if first:
         branches = [
             _cheapest_branch(candidates[rows_of == row], prediction)
@@ -183,9 +180,7 @@ def _decide(
     canvas.state[wanted[chosen]] = SlotState.COMMITTED
 
 
-def _check_filled(
-    canvas: Canvas, wanted: Ints, prediction: SlotPredictions, settings: SamplerSettings, *, reopen: bool
-) -> None:
+def _check_filled(canvas: Canvas, wanted: Ints, prediction: SlotPredictions, *, reopen: bool) -> None:
     """Accept drafts with the model's own probability, and reopen slots whose token the model now finds wrong."""
     filled = np.flatnonzero((canvas.state[wanted] == SlotState.DRAFT) | (canvas.state[wanted] == SlotState.COMMITTED))
     positions = wanted[filled]
@@ -193,7 +188,7 @@ def _check_filled(
     canvas.logprob[positions[was_draft]] = prediction.held_logprob[filled[was_draft]]
     canvas.state[positions] = SlotState.COMMITTED
     if reopen:
-        doubted = positions[to_doubt(prediction.part(filled), settings)]
+        doubted = positions[to_doubt(prediction.part(filled))]
         canvas.state[doubted] = SlotState.OPEN
 
 
@@ -205,9 +200,8 @@ def _cheapest_branch(members: Ints, prediction: SlotPredictions) -> int | None:
 class _Noise:
     """Gumbel noise for the sampled rows, from a seed that depends only on the request."""
 
-    def __init__(self, rows: Sequence[Row], temperature: float, seed: int) -> None:
+    def __init__(self, rows: Sequence[Row], seed: int) -> None:
         self._sampled = np.array([row.sampled for row in rows])
-        self._temperature = temperature
         self._generator = torch.Generator().manual_seed(seed)
 
     def of(self, rows: Ints, logits: torch.Tensor) -> torch.Tensor | None:
@@ -216,7 +210,7 @@ class _Noise:
             return None
         uniform = torch.rand(len(members), logits.shape[1], generator=self._generator).clamp(1e-9, 1 - 1e-9)
         noise = torch.zeros_like(logits)
-        noise[members] = (-torch.log(-torch.log(uniform)) * self._temperature).to(logits.device)
+        noise[members] = (-torch.log(-torch.log(uniform)) * TEMPERATURE).to(logits.device)
         return noise
 
 

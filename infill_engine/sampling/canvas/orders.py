@@ -7,15 +7,19 @@ from infill_engine.models.base import ModelInfo, Order
 from infill_engine.models.canvas.canvas import Canvas, SlotState
 from infill_engine.sampling.canvas.constraints import Constraints
 from infill_engine.sampling.canvas.prediction import SlotPredictions
-from infill_engine.settings import SamplerSettings
 
+MAX_STEPS = 5
+# In nats: open positions are committed in order of entropy while the entropy they add stays below it (EB-Sampler).
+ENTROPY_BOUND = 0.5
+SURE = 0.92  # any token that is at least this probable is committed, regardless of the bound
+DOUBT, OVERRULE = 0.05, 0.5  # a filled slot is reopened if its token falls below one, and another reaches the other
 Ints = NDArray[np.int64]
 
 
-def order_of(info: ModelInfo, canvas: Canvas, settings: SamplerSettings) -> "ConfidenceOrder":
+def order_of(info: ModelInfo, canvas: Canvas) -> "ConfidenceOrder":
     """Return the order in which a model of this kind decides the slots of a canvas."""
     kinds = {Order.CONFIDENCE: ConfidenceOrder, Order.LEFT_TO_RIGHT: LeftToRight}
-    return kinds[info.order](canvas, settings)
+    return kinds[info.order](canvas)
 
 
 class ConfidenceOrder:
@@ -24,13 +28,13 @@ class ConfidenceOrder:
     `LeftToRight` overrides what differs. Positions are flat, in the canvas.
     """
 
-    def __init__(self, canvas: Canvas, settings: SamplerSettings) -> None:
-        self.canvas, self.settings = canvas, settings
+    def __init__(self, canvas: Canvas) -> None:
+        self.canvas = canvas
 
     @property
     def most_steps(self) -> int:
         """Return the number of steps after which the canvas must be decided."""
-        return self.settings.max_steps
+        return MAX_STEPS
 
     def wanted(self, steps_left: int) -> Ints:
         """Return the positions whose logits a step needs: open slots, drafts, and slots that may be reopened.
@@ -86,12 +90,12 @@ class LeftToRight(ConfidenceOrder):
                 canvas.state[rest] = SlotState.OPEN
 
 
-def to_commit(prediction: SlotPredictions, rows: Ints, steps_left: int, settings: SamplerSettings) -> Ints:
+def to_commit(prediction: SlotPredictions, rows: Ints, steps_left: int) -> Ints:
     """Return which of the W open positions of `prediction` to commit now. `rows` [W] says which row each belongs to.
 
     In each row, slots are taken in order of entropy while the sum of the entropies before them stays within the bound
     (arXiv 2505.24857). At least one slot is taken, and enough to finish the row in `steps_left` steps. Slots that are
-    at least `settings.sure` probable are always taken.
+    at least SURE probable are always taken.
     """
     chosen: list[Ints] = []
     for row in np.unique(rows):
@@ -99,15 +103,15 @@ def to_commit(prediction: SlotPredictions, rows: Ints, steps_left: int, settings
         entropy = prediction.entropy[members]
         order = members[np.argsort(entropy, kind="stable")]
         sorted_entropy = prediction.entropy[order]
-        within = int(np.searchsorted(np.cumsum(sorted_entropy) - sorted_entropy, settings.entropy_bound, "right"))
+        within = int(np.searchsorted(np.cumsum(sorted_entropy) - sorted_entropy, ENTROPY_BOUND, "right"))
         least = -(-len(order) // max(1, steps_left))
         count = max(1, within, least)
-        sure = order[count:][prediction.best_logprob[order[count:]] >= np.log(settings.sure)]
+        sure = order[count:][prediction.best_logprob[order[count:]] >= np.log(SURE)]
         chosen += [order[:count], sure]
     return np.sort(np.concatenate(chosen)) if chosen else np.empty(0, dtype=np.int64)
 
 
-def to_doubt(prediction: SlotPredictions, settings: SamplerSettings) -> Ints:
+def to_doubt(prediction: SlotPredictions) -> Ints:
     """Return indices of filled positions whose token has become improbable while another one is probable."""
-    improbable = prediction.held_logprob < np.log(settings.doubt)
-    return np.flatnonzero(improbable & (prediction.best_logprob >= np.log(settings.overrule)))
+    improbable = prediction.held_logprob < np.log(DOUBT)
+    return np.flatnonzero(improbable & (prediction.best_logprob >= np.log(OVERRULE)))

@@ -7,24 +7,21 @@ import numpy as np
 from infill_engine.models.base import CanvasModel
 from infill_engine.models.canvas.canvas import SlotState
 from infill_engine.sampling.canvas.denoise import Row, Step
-from infill_engine.settings import SamplerSettings
 from infill_engine.types import ProposedText, Source
 
+PARTIAL_CONFIDENCE = 0.5  # minimum probability of a token in a partial answer
 
-def proposals_of(
-    model: CanvasModel, step: Step, rows: Sequence[Row], partial_word: str, settings: SamplerSettings
-) -> list[ProposedText]:
+
+def proposals_of(model: CanvasModel, step: Step, rows: Sequence[Row], partial_word: str) -> list[ProposedText]:
     """Return one proposal for each row whose text continues `partial_word`.
 
     Open slots are read as predicted. An unfinished row is cut at its first improbable slot and flagged as partial.
     """
-    read = (_propose(model, step, number, row, partial_word, settings) for number, row in enumerate(rows))
+    read = (_propose(model, step, number, row, partial_word) for number, row in enumerate(rows))
     return [proposal for proposal in read if proposal is not None]
 
 
-def _propose(
-    model: CanvasModel, step: Step, number: int, row: Row, partial_word: str, settings: SamplerSettings
-) -> ProposedText | None:
+def _propose(model: CanvasModel, step: Step, number: int, row: Row, partial_word: str) -> ProposedText | None:
     span = step.canvas.span(number)
     is_open = step.canvas.state[span] == SlotState.OPEN
     ids = np.where(is_open, step.predicted[span], step.canvas.ids[span])
@@ -36,7 +33,7 @@ def _propose(
     end = int(ends[0]) if len(ends) else len(ids)
     partial = False
     if is_open[:end].any():
-        doubtful = np.flatnonzero(is_open[:end] & (logprobs[:end] < np.log(settings.partial_confidence)))
+        doubtful = np.flatnonzero(is_open[:end] & (logprobs[:end] < np.log(PARTIAL_CONFIDENCE)))
         if len(doubtful):
             end, partial = int(doubtful[0]), True
     text = model.vocabulary.decode(ids[:end].tolist()) if end else None

@@ -17,7 +17,7 @@ from infill_engine.engine.remote.address import is_remote
 from infill_engine.errors import InfillError, InputError
 from infill_engine.models.registry import TRUNK, folder_of, resolved
 from infill_engine.serving.starting import load_local, set_threads
-from infill_engine.settings import EngineSettings, ModelSettings
+from infill_engine.settings import ModelSettings
 from lsp_server.cli import BENCH_PARTS, INTERRUPTED
 from lsp_server.cli.terminal import console_of, doing
 from lsp_server.settings.file import write_file
@@ -77,7 +77,7 @@ def begin(options: argparse.Namespace, models: tuple[str, ...]) -> "Run":
     results = create(folder, header)
     for sentence in doubts():
         results.add("doubt", sentence=sentence)
-    settings = EngineSettings(model=ModelSettings(dtype=options.precision))
+    settings = ModelSettings(dtype=options.precision)
     return Run(models, problems, results, partial(load_local, device=options.device, settings=settings))
 
 

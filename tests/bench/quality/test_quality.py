@@ -23,7 +23,6 @@ from infill_engine.engine.engine_loading import proposer_of
 from infill_engine.errors import InputError
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.sampling.scripted import Script
-from infill_engine.settings import EngineSettings
 from tests.scripted_canvas import ScriptedModel
 
 CURSOR = "│"
@@ -41,7 +40,7 @@ def task(marked: str, gold: str, *, cluster: str = "a", kind: str = "line", triv
 
 
 def engine(*rules: tuple[str, tuple[str, ...]]) -> ObservedEngine:
-    return ObservedEngine(proposer_of(ScriptedModel(Script(rules)), EngineSettings()), "scripted", Calibration())
+    return ObservedEngine(proposer_of(ScriptedModel(Script(rules))), "scripted", Calibration())
 
 
 def test_holes_put_back_give_the_file(files: list[SourceFile]) -> None:

@@ -12,6 +12,7 @@ from tiny_trunk import tiny_model
 from infill_engine import Deadline, InfillRequest, Reason, Source
 from infill_engine.engine import engine_loading as module
 from infill_engine.engine.engine_loading import load_engine
+from infill_engine.engine.loaded_model import FINISH_MARGIN_MS
 from infill_engine.errors import ModelNotFoundError, ModelTooLargeError
 from infill_engine.sampling.trunk.tree_sampler import TreeSampler
 from infill_engine.serving.starting import ready_status
@@ -24,7 +25,7 @@ def test_the_model_serves_and_tells_its_shortest_time(tmp_path: Path, monkeypatc
     monkeypatch.setattr(TreeSampler, "least_ms", lambda _sampler: 145.0)
     engine = load_engine("default", device="cpu")
     assert (engine.name, type(engine.proposer)) == ("default", TreeSampler)
-    assert ready_status(engine).least_ms == pytest.approx(145.0 + engine.settings.sampler.finish_margin_ms, abs=5)
+    assert ready_status(engine).least_ms == pytest.approx(145.0 + FINISH_MARGIN_MS, abs=5)
 
 
 @pytest.mark.parametrize(

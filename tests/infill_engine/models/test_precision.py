@@ -1,6 +1,5 @@
 """A precision too small for what a model computes: said, and not taken for certainty."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from infill_engine import Deadline, Draft, Engine, InfillRequest, load_engine
 from infill_engine.models.runtime.precision import fastest_dtype
 from infill_engine.ranking.calibration import Calibration
 from infill_engine.ranking.features import Features
-from infill_engine.settings import EngineSettings, ModelSettings
+from infill_engine.settings import ModelSettings
 from infill_engine.types import Answer
 
 
@@ -30,16 +29,14 @@ def asked(engine: Engine, before: str) -> Answer:
 @pytest.mark.parametrize("name", ["dream", "mellum"])
 def test_retrieved_texts_serve_in_its_place_and_that_is_said_once(name: str, tmp_path: Path) -> None:
     folder = published(name, tmp_path / name)
-    in_fp16 = EngineSettings(model=ModelSettings(dtype="fp16"))
-    engine = load_engine(str(folder), device="cpu", settings=in_fp16)
+    engine = load_engine(str(folder), device="cpu", settings=ModelSettings(dtype="fp16"))
     assert engine.name == "retrieval"
     first, second = (asked(engine, f"import os\n\nfor {name} in range(") for name in ("one", "other"))
     assert "too large for its precision" in first.user_message
     assert "bf16 or fp32" in first.user_message
     assert [candidate.text for candidate in first.candidates] == ["count)"]
     assert not second.user_message
-    in_fp32 = replace(in_fp16, model=ModelSettings(dtype="fp32"))
-    assert load_engine(str(folder), device="cpu", settings=in_fp32).name == str(folder)
+    assert load_engine(str(folder), device="cpu", settings=ModelSettings(dtype="fp32")).name == str(folder)
 
 
 @pytest.mark.parametrize("device", ["cuda", "cuda:1", "mps"])

@@ -20,7 +20,7 @@ from infill_engine.models.base import CanvasModel
 from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.runtime.devices import choose_device
-from infill_engine.settings import EngineSettings, ModelSettings
+from infill_engine.settings import ModelSettings
 from infill_engine.types import Draft
 
 EXACT = ModelSettings(dtype="fp32", prefix_tokens=128, suffix_tokens=128)
@@ -84,7 +84,7 @@ def test_half_precision_is_enough_for_every_family(folders: dict[str, Path], nam
 
 @pytest.mark.parametrize("name", ADAPTERS)
 def test_the_whole_engine_answers_in_half_precision(folders: dict[str, Path], name: str) -> None:
-    half = EngineSettings(model=replace(EXACT, dtype="fp16"))
+    half = replace(EXACT, dtype="fp16")
     engine = load_engine(str(folders[name]), device="cpu", settings=half)
     assert not answer_in_few_passes(engine, InfillRequest(*TEXT, candidates=2)).user_message
 

@@ -9,17 +9,23 @@ from jobs import states
 from infill_engine.budget.deadline import Deadline, FinishMargin
 from infill_engine.budget.work import Budget, Costs, Phase, finished
 from infill_engine.models.canvas.canvas import SlotState, lay_out
+from infill_engine.sampling.canvas import orders
 from infill_engine.sampling.canvas.constraints import constraints_for
 from infill_engine.sampling.canvas.denoise import DenoisingTask, Row, Step, denoise
 from infill_engine.sampling.canvas.plan import affordable, canvas_of, plan_rows
 from infill_engine.sampling.canvas.read_canvas import proposals_of
 from infill_engine.sampling.scripted import Script
-from infill_engine.settings import SamplerSettings
 from infill_engine.types import Draft, Hole, HoleKind, Source
 from tests.scripted_canvas import EOS, MASK, ScriptedModel
 
 LINE = Hole(HoleKind.LINE)
-SETTINGS = SamplerSettings(max_steps=8)
+
+
+@pytest.fixture(autouse=True)
+def _more_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(orders, "MAX_STEPS", 8)
+
+
 RESERVE_MS = 10.0
 
 
@@ -68,8 +74,8 @@ def run(
         constraints_for(family, LINE, canvas, partial_word),
         Budget(deadline, costs, FinishMargin(RESERVE_MS)),
     )
-    last = budget.run(denoise(family, DenoisingTask(context, canvas, planned, rules), SETTINGS, budget.costs))
-    proposals = proposals_of(family, last, planned, partial_word, SETTINGS) if last else []
+    last = budget.run(denoise(family, DenoisingTask(context, canvas, planned, rules), budget.costs))
+    proposals = proposals_of(family, last, planned, partial_word) if last else []
     return [proposal.text + ("…" if proposal.partial else "") for proposal in proposals], last, family
 
 
@@ -107,7 +113,7 @@ def test_an_unfinished_row_counts_up_to_its_first_doubtful_slot() -> None:
         _, last, family = run(("abcdefgh",), steps=8, cancelled=lambda family: family.asked >= 2)
         assert last is not None
         last.predicted_logprob[:] = np.log(reveal)
-        proposals = proposals_of(family, last, [Row(9)], "", SETTINGS)
+        proposals = proposals_of(family, last, [Row(9)], "")
         assert [(g.text, g.partial) for g in proposals] == [(text, reveal < 0.5) for text in expected]
 
     check(0.9, ["abcdefgh"])
@@ -143,7 +149,7 @@ def test_given_slots_never_change() -> None:
     canvas.ids[2], canvas.state[2] = ord("Z"), SlotState.FIXED
     rules = constraints_for(family, LINE, canvas, "")
     context = finished(family.encode("", ""))
-    steps = states(denoise(family, DenoisingTask(context, canvas, [Row(7)], rules), SETTINGS, Costs()))
+    steps = states(denoise(family, DenoisingTask(context, canvas, [Row(7)], rules), Costs()))
     assert all(step.canvas.ids[2] == ord("Z") and step.canvas.state[2] == SlotState.FIXED for step in steps)
 
 

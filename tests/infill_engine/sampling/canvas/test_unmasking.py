@@ -1,11 +1,14 @@
 import numpy as np
 import pytest
 
+from infill_engine.sampling.canvas import orders
 from infill_engine.sampling.canvas.orders import to_commit, to_doubt
 from infill_engine.sampling.canvas.prediction import SlotPredictions
-from infill_engine.settings import SamplerSettings
 
-SETTINGS = SamplerSettings(entropy_bound=1.0, sure=0.9)
+
+@pytest.fixture(autouse=True)
+def _larger_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(orders, "ENTROPY_BOUND", 1.0)
 
 
 def readout(entropy: list[float], best: list[float] | None = None, held: list[float] | None = None) -> SlotPredictions:
@@ -30,7 +33,7 @@ def readout(entropy: list[float], best: list[float] | None = None, held: list[fl
 def test_to_commit(
     what: str, entropy: list[float], best: list[float] | None, rows: list[int], steps_left: int, expected: list[int]
 ) -> None:
-    assert to_commit(readout(entropy, best), np.array(rows), steps_left, SETTINGS).tolist() == expected
+    assert to_commit(readout(entropy, best), np.array(rows), steps_left).tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -38,4 +41,4 @@ def test_to_commit(
     [(0.01, 0.9, [0]), (0.01, 0.3, []), (0.2, 0.8, []), (0.9, 0.9, [])],
 )
 def test_a_token_is_doubted_only_for_a_better_one(held: float, best: float, expected: list[int]) -> None:
-    assert to_doubt(readout([1.0], [best], [held]), SamplerSettings(doubt=0.05, overrule=0.5)).tolist() == expected
+    assert to_doubt(readout([1.0], [best], [held])).tolist() == expected

@@ -26,7 +26,7 @@ from infill_engine.models.published.kinds.prompts import PART
 from infill_engine.sampling.canvas.constraints import constraints_for
 from infill_engine.sampling.canvas.denoise import DenoisingTask, Row, Step, denoise
 from infill_engine.sampling.canvas.read_canvas import proposals_of
-from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
+from infill_engine.settings import ModelSettings
 from infill_engine.types import Draft, Hole, HoleKind
 
 EXACT = ModelSettings(dtype="fp32")
@@ -127,7 +127,7 @@ def loaded_again(family: PromptedModel) -> PromptedModel:
 def run(family: PromptedModel, rows: list[Row], text: tuple[str, str]) -> list[Step]:
     canvas = lay_out([row.slots if row.tokens is None else row.tokens for row in rows], family.info.mask_id)
     context, rules = finished(family.encode(*text)), constraints_for(family, LINE, canvas, "")
-    return list(states(denoise(family, DenoisingTask(context, canvas, rows, rules), SamplerSettings(), Costs())))
+    return list(states(denoise(family, DenoisingTask(context, canvas, rows, rules), Costs())))
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +148,7 @@ def synthetic(publish: Callable[[str, nn.Module], Path]) -> Callable[[str], Path
 def first_text(family: PromptedModel, before: str, behind: str) -> str | None:
     row = Row(4)
     steps = run(family, [row], (before, behind))
-    proposals = proposals_of(family, steps[-1], [row], "", SamplerSettings())
+    proposals = proposals_of(family, steps[-1], [row], "")
     return proposals[0].text if proposals else None
 
 
@@ -176,7 +176,7 @@ def test_the_synthetic_task_is_solved_and_only_with_the_right_prompt(
 @taught_families
 def test_the_whole_engine_answers_with_it(name: str, synthetic: Callable[[str], Path]) -> None:
     folder = synthetic(name)
-    short = EngineSettings(model=replace(EXACT, prefix_tokens=64, suffix_tokens=64))
+    short = replace(EXACT, prefix_tokens=64, suffix_tokens=64)
     engines = [load_engine(str(folder), device="cpu", settings=short) for _ in range(2)]
 
     def first_candidate(before: str, behind: str) -> str | None:

@@ -24,9 +24,10 @@ from infill_engine.errors import ModelDamagedError
 from infill_engine.models.canvas.canvas import lay_out
 from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.published.kinds.bidirectional import BidirectionalModel, LogitShift
+from infill_engine.sampling.canvas import orders
 from infill_engine.sampling.canvas.constraints import constraints_for
 from infill_engine.sampling.canvas.denoise import DenoisingTask, Row, denoise
-from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
+from infill_engine.settings import ModelSettings
 from infill_engine.types import Draft, Hole, HoleKind
 
 EXACT = ModelSettings(dtype="fp32")
@@ -51,7 +52,7 @@ def predictions(family: BidirectionalModel, rows: list[int | list[int]], text: t
 
 def engine(folder: Path) -> Engine:
     short = replace(EXACT, prefix_tokens=64, suffix_tokens=64)  # the warm-up's text is longer than the tests' are
-    return load_engine(str(folder), device="cpu", settings=EngineSettings(model=short))
+    return load_engine(str(folder), device="cpu", settings=short)
 
 
 def first_candidate(engine: Engine, before: str, behind: str) -> str | None:
@@ -152,14 +153,17 @@ def test_the_whole_engine_answers_with_it(name: str, synthetic_masked: Callable[
 
 
 @pytest.mark.parametrize("slots", [1, 2, 4])
-def test_dreamon_finds_the_length_by_itself(slots: int, synthetic_masked: Callable[[str], Path]) -> None:
+def test_dreamon_finds_the_length_by_itself(
+    slots: int, synthetic_masked: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     family = loaded(synthetic_masked("dreamon"))
-    hole, settings = Hole(HoleKind.EXPRESSION), SamplerSettings(max_steps=8)
+    monkeypatch.setattr(orders, "MAX_STEPS", 8)
+    hole = Hole(HoleKind.EXPRESSION)
 
     def fill(before: str, behind: str) -> str | None:
         canvas = lay_out([slots], family.info.mask_id)
         context, rules = finished(family.encode(before, behind)), constraints_for(family, hole, canvas, "")
-        job = denoise(family, DenoisingTask(context, canvas, [Row(slots)], rules), settings, Costs())
+        job = denoise(family, DenoisingTask(context, canvas, [Row(slots)], rules), Costs())
         steps = list(states(job))
         assert len(steps[-1].predicted) == steps[-1].canvas.slots == steps[-1].canvas.lengths.sum()
         return family.vocabulary.decode(steps[-1].canvas.ids.tolist())

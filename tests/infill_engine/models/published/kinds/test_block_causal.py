@@ -34,7 +34,7 @@ from infill_engine.models.canvas_loading import load_canvas_model
 from infill_engine.models.published.kinds.prompted import PromptedModel
 from infill_engine.sampling.canvas.constraints import constraints_for
 from infill_engine.sampling.canvas.denoise import DenoisingTask, Row, denoise
-from infill_engine.settings import EngineSettings, ModelSettings, SamplerSettings
+from infill_engine.settings import ModelSettings
 from infill_engine.types import Draft, Hole, HoleKind
 
 EXACT = ModelSettings(dtype="fp32")
@@ -117,7 +117,7 @@ def test_typing_reads_whole_blocks_that_are_new(family: Any, network: nn.Module)
 def filled(family: PromptedModel, before: str, behind: str) -> str | None:
     canvas, hole = lay_out([5], MASK), Hole(HoleKind.EXPRESSION)
     context, rules = finished(family.encode(before, behind)), constraints_for(family, hole, canvas, "")
-    finished(denoise(family, DenoisingTask(context, canvas, [Row(5)], rules), SamplerSettings(), Costs()))
+    finished(denoise(family, DenoisingTask(context, canvas, [Row(5)], rules), Costs()))
     ids = canvas.ids.tolist()
     return family.vocabulary.decode(ids[: ids.index(END)] if END in ids else ids)
 
@@ -144,7 +144,7 @@ def test_the_synthetic_task_is_solved_and_only_with_the_right_blocks_and_shift(
 
 
 def test_the_whole_engine_answers_with_it(synthetic: Path) -> None:
-    settings = EngineSettings(model=ModelSettings(dtype="fp32", prefix_tokens=64, suffix_tokens=64))
+    settings = ModelSettings(dtype="fp32", prefix_tokens=64, suffix_tokens=64)
     engines = [load_engine(str(synthetic), device="cpu", settings=settings) for _ in range(2)]
     requests = [InfillRequest(*sides(*pair), LANGUAGE, drafts=(Draft("kx", 5),)) for pair in SOME_PAIRS]
     answers = [[each.infill(request, Deadline.after_ms(60_000)) for request in requests] for each in engines]
