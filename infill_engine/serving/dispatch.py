@@ -83,14 +83,14 @@ class Dispatch:
                 case Infill() | Alternatives() | NextEdit():
                     self._file(Task(message, client, self.clock()))
                 case Prefetch() if self.status.state is not State.FAILED and not self._closed:
-                    self._interrupt(lambda running: running.ends_for_text((client, message.document)))
+                    self._end_running(lambda running: running.ends_for_text((client, message.document)))
                     self._queues.prefetch(Task(message, client, self.clock()))
                 case IndexProject() if self.status.state is not State.FAILED and not self._closed:
                     if message.project_text.name not in self._queues.indexing:
                         self._queues.index(message.project_text.name, Task(message))
                 case DocumentChanged():
                     self._queues.end_search((client, message.document))
-                    self._interrupt(lambda running: running.searches_in((client, message.document)))
+                    self._end_running(lambda running: running.searches_in((client, message.document)))
                 case Cancel():
                     self._cancel(client, message.id)
                 case SendPreviews():
@@ -111,7 +111,7 @@ class Dispatch:
             self._queues.forget(client)
             if self._last_read is not None and self._last_read.client == client:
                 self._last_read = None
-            self._interrupt(lambda running: running.client == client)
+            self._end_running(lambda running: running.client == client)
 
     def unanswered(self) -> int:
         """Return how many requests have no answer."""
@@ -137,8 +137,8 @@ class Dispatch:
         except Exception as fault:
             sentence = describe(fault)
             with self._changed:
-                withdrawn, task.withdrawn = task.withdrawn, True
-            if isinstance(task.message, Request) and not withdrawn:
+                was_over, task.over = task.over, True
+            if isinstance(task.message, Request) and not was_over:
                 self.send(Failure(task.message.id, sentence), task)
         with self._changed:
             self._queues.shares.charge(task.client, self.clock() - began)
@@ -191,9 +191,9 @@ class Dispatch:
                 self._index(engine, task, message)
 
     def _answer(self, engine: "Engine", task: Task, request: Request) -> None:
-        deadline = Deadline(request.expires_at, self.clock, lambda: task.withdrawn or task.interrupted)
+        deadline = Deadline(request.expires_at, self.clock, lambda: task.over or task.interrupted)
         observer = previewing(
-            lambda: task.previewed and not task.withdrawn,
+            lambda: task.previewed and not task.over,
             lambda step, rows: self.send(CanvasPreview(request.id, step, rows), task),
         )
         outcome: AnswerMessage | Failure | Alive = no_answer(request, Reason.DEADLINE)
@@ -203,7 +203,7 @@ class Dispatch:
         except Exception as fault:
             outcome = Failure(request.id, describe(fault))
         with self._changed:
-            if task.withdrawn:  # already answered when it was withdrawn
+            if task.over:  # answered when it was withdrawn
                 outcome = Alive()
             elif task.interrupted and deadline.remaining_ms() > 0 and was_stopped(outcome):
                 task.interrupted = False
@@ -211,13 +211,13 @@ class Dispatch:
                 return
             elif isinstance(request, Infill) and isinstance(outcome, Answered):
                 self._continue(task, request, outcome.answer)
-            task.withdrawn = True
+            task.over = True
         self.send(outcome, None if isinstance(outcome, Alive) else task)
 
     def _prefetch(self, engine: "Engine", task: Task, message: Prefetch) -> None:
         try:
             until = self.clock() + PREFETCH_SECONDS
-            engine.prefetch(message.around, Deadline(until, self.clock, lambda: task.withdrawn))
+            engine.prefetch(message.around, Deadline(until, self.clock, lambda: task.over))
         finally:
             self.send(Alive(), None)
 
@@ -235,10 +235,10 @@ class Dispatch:
 
     def _continue_search(self, engine: "Engine", task: Task, search: ContinueSearch) -> None:
         """Continue a search. One that let next edits wait goes on after them as soon as it has something to show."""
-        for late in continue_search(engine, search, self._queues.duty_cycle, self.clock, lambda: task.withdrawn):
+        for late in continue_search(engine, search, self._queues.duty_cycle, self.clock, lambda: task.over):
             self.send(late, task)
             with self._changed:
-                if search.urgent and shows(late.answer) and self._queues.background and not task.withdrawn:
+                if search.urgent and shows(late.answer) and self._queues.background and not task.over:
                     self._queues.searching = Task(replace(search, urgent=False), task.client, task.arrived)
                     return
 
@@ -270,11 +270,10 @@ class Dispatch:
         if (older := self._queues.request(task)) is not None:
             self._withdraw(older, Reason.SUPERSEDED)
         if (running := self._queues.running) is not None:
-            running.interrupted = running.in_background and not task.in_background
-            if not running.interrupted:
-                self._interrupt(lambda running: running.gives_way_to(task))
+            running.interrupted |= running.in_background and not task.in_background
+            self._end_running(lambda running: running.gives_way_to(task))
 
-    def _interrupt(self, ends: Callable[[Task], bool]) -> None:
+    def _end_running(self, ends: Callable[[Task], bool]) -> None:
         """Withdraw the running work if it has to end."""
         if (running := self._queues.running) is not None and ends(running):
             self._withdraw(running, Reason.SUPERSEDED)
@@ -288,10 +287,10 @@ class Dispatch:
         self._closed = True
         for task in self._queues.unanswered():
             self._withdraw(task, Reason.CANCELLED)
-        self._interrupt(lambda _running: True)
+        self._end_running(lambda _running: True)
         self._queues.clear()
 
     def _withdraw(self, task: Task, reason: Reason) -> None:
-        if not task.withdrawn and isinstance(task.message, Request):
+        if not task.over and isinstance(task.message, Request):
             self.send(no_answer(task.message, reason), task)
-        task.withdrawn = True
+        task.over = True

@@ -54,15 +54,15 @@ Document = tuple[int, str]  # a client and the name that it gave the document
 class Task:
     """A piece of work. `client` is 0 if it is for all clients, or if there is only one.
 
-    `arrived` is when its message arrived, in seconds of the dispatch's clock. `withdrawn` work has been answered, or
-    nobody wants it any more. `previewed` work sends its steps. A request in the background that has to stop for an
-    infill is `interrupted`. `pieces` is the rest of an indexing that has begun.
+    `arrived` is when its message arrived, in seconds of the dispatch's clock. Work is `over` once it has been answered
+    or withdrawn. `previewed` work sends its steps. A request in the background that has to stop for an infill is
+    `interrupted`; it starts again later. `pieces` is the rest of an indexing that has begun.
     """
 
     message: Request | Prefetch | ContinueSearch | IndexProject
     client: int = 0
     arrived: float = 0.0
-    withdrawn: bool = False
+    over: bool = False
     previewed: bool = False
     interrupted: bool = False
     pieces: Iterator[None] | None = None
@@ -95,8 +95,11 @@ class Task:
                 return None
 
     def gives_way_to(self, newer: "Task") -> bool:
-        """Return whether this ends for a newer request. Other documents' infills, what is in the background, and
-        indexing do not, and an urgent search does not end for next edits."""
+        """Return whether this ends for a newer request.
+
+        Infills of other documents, background requests and indexing go on. An urgent search goes on if the newer
+        request is a next edit.
+        """
         match self.message:
             case Infill():
                 return not newer.in_background and self.document == newer.document
@@ -182,7 +185,7 @@ class Queues:
         return other is not None and other.arrived >= task.arrived
 
     def index(self, name: str, task: Task) -> None:
-        """Queue a text to be counted, or the rest of it."""
+        """Queue a text to be indexed, or the rest of it."""
         _put(self.indexing, name, task, MOST_INDEXED)
 
     def request(self, task: Task) -> Task | None:
@@ -208,7 +211,7 @@ class Queues:
             task
             for task in tasks
             if isinstance(task.message, Request)
-            and not task.withdrawn
+            and not task.over
             and client in (None, task.client)
             and request_id in (None, task.message.id)
         ]

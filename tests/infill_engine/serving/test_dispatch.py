@@ -166,6 +166,18 @@ def test_an_infill_interrupts_one_that_is_aside_which_starts_again(bench: Bench)
     assert bench.next_answer() == (1, "background!")
 
 
+def test_another_one_that_is_aside_does_not_undo_the_interruption(bench: Bench) -> None:
+    bench.infill(1, "background", background=True)
+    assert bench.next_call() == ("answer", "background")
+    with bench.dispatch._changed:  # both arrive before the engine stops
+        bench.infill(2, "first", document="e")
+        bench.infill(3, "another", background=True)
+    for number, text in ((2, "first"), (1, "background"), (3, "another")):
+        assert bench.next_call() == ("answer", text)
+        bench.engine.finish.release()
+        assert bench.next_answer() == (number, f"{text}!")
+
+
 def test_infills_that_are_aside_replace_none_and_come_after_all_others(bench: Bench) -> None:
     bench.infill(1, "running")
     assert bench.next_call() == ("answer", "running")
