@@ -79,11 +79,11 @@ def test_a_prepared_model_is_listed_and_forgotten(
     capsys: Said, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv(STATE_DIR, str(tmp_path))
-    graph = tmp_path / "prepared" / "coder-1.5b-12ab34-0123-4567.graph"
-    graph.mkdir(parents=True)
-    (graph / "graph.bin").write_bytes(b"x" * 18)
-    (graph / "checksums.json").write_text("{}")
-    (tmp_path / "prepared" / "trunk-0123-4567.safetensors").write_bytes(b"x" * 20)
+    graph, other = (tmp_path / "prepared" / f"{name}-0123-4567.graph" for name in ("coder-1.5b-12ab34", "trunk"))
+    for folder in (graph, other):
+        folder.mkdir(parents=True)
+        (folder / "graph.bin").write_bytes(b"x" * 18)
+        (folder / "checksums.json").write_text("{}")
     assert [kept["model"] for kept in as_json(capsys, "list")["prepared"]] == ["coder-1.5b-12ab34", "trunk"]
     assert as_json(capsys, "forget", "coder-1.5b-12ab34")["bytes"] == 20
     assert not graph.exists()
