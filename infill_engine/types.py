@@ -164,7 +164,7 @@ class InfillRequest(Surroundings):
     """Asks for texts that complete a hole at the cursor, between `prefix` and `suffix`.
 
     If `hole` or `drafts` is None, the engine derives it. `show_from` is the confidence from which the best candidate is
-    shown unasked; for a level of eagerness, the model's own. Only a suggestion that was shown counts as typed through.
+    shown unasked; a level of eagerness stands for the model's own threshold at that level.
     `indent` is a level of indentation, "" if unknown. Equal requests share one answer; an `explicit` one, which the
     user waits for, does not take one that is `cut_short`.
     """

@@ -50,8 +50,8 @@ class Session:
 
     def bound(self, handler: Callable[..., object]) -> Callable[..., object]:
         """Return what pygls calls for a message or a command: a handler that takes this session first."""
-        # A partial would not do: pygls takes its parameters for the client's. The arguments are Any, because pygls puts
-        # the server before those of a type that the server has.
+        # Not a partial, whose remaining parameters pygls would take for the client's. The arguments are Any, because
+        # pygls passes itself to a handler whose first parameter has its own type.
         if inspect.iscoroutinefunction(handler):
 
             async def awaited(*arguments: Any) -> object:  # begins before the next message is read

@@ -74,6 +74,17 @@ def test_every_reason_has_words() -> None:
         assert explanation.sentence.endswith(".")
 
 
+@pytest.mark.parametrize(
+    ("file", "start"),
+    [("editors/nvim/lua/infill/status.lua", "local HELP = {"), ("editors/vscode/src/words.ts", "const HELP")],
+)
+def test_the_editors_know_what_helps_only_for_reasons_that_exist(file: str, start: str) -> None:
+    table = (REPOSITORY / file).read_text().split(start)[1].split("\n}")[0]
+    keys = set(re.findall(r"^\s+(\w+)\s*[=:] ", table, re.MULTILINE))
+    assert keys
+    assert keys <= set(Reason)
+
+
 def test_every_file_that_decides_is_named() -> None:
     assert deciding_files() - documented_files() == set()
 

@@ -1,4 +1,4 @@
-"""Turn an edit into proposals: run the finders, and keep what stands the checks.
+"""Turn an edit into proposals: run the finders, and keep what passes the checks.
 
 A finder proposes only what syntax and scope make certain.
 """

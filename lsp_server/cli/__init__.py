@@ -3,7 +3,7 @@
 serve_http  serving over HTTP; serving an editor needs no module here
 complete    candidates for one place in a file
 why         what would appear there unasked, and why other texts were dropped
-bench       measures this machine; chooses model, keystroke budget and number of candidates
+bench       measures this machine; recommends a model, a budget and a number of candidates
 doctor      what works on this machine, and how to fix what does not
 demo        a completion, computed step by step
 engine      the engine that all editor windows share: its state; restart and stop
@@ -76,7 +76,9 @@ def add_commands(add_parser: AddParser) -> None:
     stats.add_argument("--reset", action="store_true", help="delete the statistics")
 
     _add_bench(
-        _add_command(add_parser, "bench", "measure this machine; choose model, keystroke budget, number of candidates")
+        _add_command(
+            add_parser, "bench", "measure this machine; recommend a model, a budget and a number of candidates"
+        )
     )
 
     engine = _add_command(add_parser, "engine", "show, restart or stop the engine of all editor windows")
@@ -89,9 +91,15 @@ def add_commands(add_parser: AddParser) -> None:
 def add_http(serving: argparse.ArgumentParser) -> None:
     """Declare the options of serving over HTTP."""
     add = serving.add_argument_group("over HTTP").add_argument
-    add("--http", action="store_true", help="serve clients of llama.cpp, OpenAI, Tabby and Ollama over HTTP instead")
+    add("--http", action="store_true", help="serve plugins for llama.cpp, OpenAI, Tabby and Ollama over HTTP")
     add("--ray", action="store_true", help="the same with several replicas of the engine, on Ray Serve")
-    add("--replicas", type=_whole(1, 256), default=2, metavar="N", help="how many with --ray (%(default)s)")
+    add(
+        "--replicas",
+        type=_whole(1, 256),
+        default=2,
+        metavar="N",
+        help="number of engine replicas with --ray (%(default)s)",
+    )
     add(
         "--cluster",
         default="",
@@ -122,7 +130,7 @@ def run_command(name: str, options: argparse.Namespace) -> int:
         if error.filename is not None:
             raise
         if not _is_somewhere():
-            print("infill-ls: the folder you are in is gone; change to another one", file=sys.stderr)
+            print("infill-ls: the current folder no longer exists; change to another one", file=sys.stderr)
             return 2
         # This is our own output: its reader is gone or its disk is full. Leave nothing for Python to flush at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

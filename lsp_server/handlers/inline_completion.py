@@ -30,7 +30,7 @@ async def inline_completion(
     late = session.late_answers.at(insertion, invoked=invoked)
     explicit, on_late = late.explicit, late.on_late
     answer = await session.completions.answer(
-        CompletionQuery(insertion, arrived, explicit, explicit=explicit, late=late.again, on_late=on_late)
+        CompletionQuery(insertion, arrived, invoked=explicit, explicit=explicit, late=late.again, on_late=on_late)
     )
     if answer.reason in OVERTAKEN:  # the client keeps what it shows
         return None

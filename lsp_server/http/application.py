@@ -107,7 +107,7 @@ def application(
                 raise
             except Exception as fault:
                 log.error("a request failed: %s", without_text(fault))
-                raise HTTPException(500, "The server met an unexpected fault; its log shows where.") from None
+                raise HTTPException(500, "Internal error. The server's log shows where it happened.") from None
             metrics.responses.labels(path, response.status_code).inc()
             return response
 
@@ -167,7 +167,7 @@ async def _unless_disconnected(request: Request, work: Coroutine[Any, Any, Reply
     try:
         await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
-            raise HTTPException(499, "The client left.")
+            raise HTTPException(499, "The client disconnected.")
         return working.result()
     finally:
         for task in (working, leaving):
@@ -194,7 +194,7 @@ async def _body(request: Request) -> bytes:
     except TimeoutError:
         raise HTTPException(408, "The body did not arrive in time.", {"Connection": "close"}) from None
     except ClientDisconnect:
-        raise HTTPException(499, "The client left.") from None
+        raise HTTPException(499, "The client disconnected.") from None
     return bytes(body)
 
 

@@ -28,7 +28,7 @@ REASONS: Mapping[Reason, Explanation] = {
     Reason.CANCELLED: Explanation("request withdrawn", "The editor withdrew the request."),
     Reason.SUPERSEDED: Explanation("overtaken by typing", "A newer request or edit took its place."),
     Reason.DELETION: Explanation(
-        "after a deletion", "Nothing is suggested right after a deletion, nor what was deleted."
+        "after a deletion", "Nothing is suggested right after a deletion, and deleted text is not suggested again."
     ),
     Reason.UNDO: Explanation("after an undo", "Nothing is suggested right after undo or redo."),
     Reason.DISMISSED: Explanation("dismissed here", "You dismissed the suggestion or typed past it."),
@@ -38,7 +38,7 @@ REASONS: Mapping[Reason, Explanation] = {
     Reason.EXCLUDED: Explanation(
         "file excluded", "Files that tend to hold secrets or that the setting `excludes` names are not read."
     ),
-    Reason.UNSUPPORTED: Explanation("not this document", "The document is not text, too large, or not open."),
+    Reason.UNSUPPORTED: Explanation("document not supported", "The document is not text, too large, or not open."),
     Reason.LOADING: Explanation("still loading", "The model is being loaded."),
     Reason.WORKER_FAILED: Explanation("engine stopped", "The engine stopped or could not be started."),
 }

@@ -42,7 +42,7 @@ class LateAnswers:
         self.protocol.notify(LATE_ANSWER, place)
 
     def forget(self) -> None:
-        """Forget where the client was told so: it keeps a document's text in memory."""
+        """Forget the last place, which would keep the text of a closed document in memory."""
         self._told = None
 
 
