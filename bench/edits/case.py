@@ -15,6 +15,8 @@ from infill_engine.text import syntax
 LONGEST = 60_000  # longest file used for cases, in characters
 MOST_OCCURRENCES = 60  # of the changed text; with more, a few files would outweigh all others
 
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -117,13 +119,21 @@ def fresh_name(chance: random.Random, module: Module, vocabulary: Sequence[str],
 
 
 def same_program(one: str, other: str, language: str = "python") -> bool:
-    """Return whether two texts are equal, in Python except for layout and comments."""
+    """Return whether two texts are equal, in Python except for layout, comments and documentation."""
     if one == other or language != "python":
         return one == other
     try:
-        return ast.dump(ast.parse(one)) == ast.dump(ast.parse(other))
+        return ast.dump(_undocumented(one)) == ast.dump(_undocumented(other))
     except (SyntaxError, ValueError, RecursionError):
         return False
+
+
+def _undocumented(text: str) -> ast.AST:
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            del node.body[0]
+    return tree
 
 
 def reverses(proposal: Proposal, edited: EditedText) -> bool:

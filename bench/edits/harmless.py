@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from bench.edits.case import Case, Module, Wanted, fresh_name
 from infill_engine.edits.types import Change
 
+# A section of a docstring that lists parameters.
+_DOCUMENTS = re.compile(r"(?m)^\s*(?:Args|Arguments|Parameters)\s*:?\s*$|[:@]param\b")
 Maker = Callable[[Module, random.Random, Sequence[str]], Change | None]
 
 
@@ -122,6 +124,7 @@ def _optional_parameter(module: Module, chance: random.Random, vocabulary: Seque
         and node.name != "__init__"
         and node.args.args
         and not (node.args.vararg or node.args.kwarg or node.args.kwonlyargs)
+        and not _DOCUMENTS.search(ast.get_docstring(node) or "")  # a new parameter belongs there, too
     ]
     name = fresh_name(chance, module, vocabulary, "name")
     if not functions or name is None:

@@ -135,3 +135,16 @@ def test_a_summary_of_a_package(tmp_path: Path) -> None:
     assert summary["harmless"] > 4
     assert summary["families"]["renames"]["found"] == 1.0
     assert summary["reversals"] == summary["broken"] == 0
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        ('def f(a):\n    """Of b."""\n    return a\n', True),
+        ("def f(a):\n    # why\n    return a\n", True),
+        ('def f(a):\n    """Of a."""\n    return b\n', False),
+        ("def f(a", False),
+    ],
+)
+def test_programs_are_compared_without_comments_and_documentation(other: str, same: bool) -> None:
+    assert same_program('def f(a):\n    """Of a."""\n    return a\n', other) is same
