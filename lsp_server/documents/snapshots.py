@@ -182,7 +182,7 @@ def change_to(old: Snapshot, text: str) -> TextChange:
     return TextChange(inserted[left : len(inserted) - right], _place_at(old.lines, top, left), end)
 
 
-def edited_lines(snapshot: Snapshot, change: TextChange) -> Snapshot:
+def snapshot_after(snapshot: Snapshot, change: TextChange) -> Snapshot:
     """Return the document as it would be after a hypothetical change, with `cursor` right after the inserted text."""
     after = _apply(snapshot, change, snapshot.version).snapshot
     return replace(after, syntax=SyntaxTree.none())

@@ -2,7 +2,7 @@
 
 engine         what was asked about the text before is withdrawn
 suggestions    whether the edit accepts what was shown; what it deletes
-edit log       what next edits follow from; those shown are adjusted to it
+edit log       records the edit and moves the next edits that are shown
 prefetch       computes for the new text before a request arrives
 """
 

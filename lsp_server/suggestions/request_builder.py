@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from infill_engine.settings import WindowSettings
 from infill_engine.types import AlternativesRequest, InfillRequest, ProjectText, Surroundings
-from lsp_server.documents.snapshots import Snapshot, TextChange, edited_lines
+from lsp_server.documents.snapshots import Snapshot, TextChange, snapshot_after
 from lsp_server.engine_client.client import EngineClient
 from lsp_server.protocol.positions import Place
 from lsp_server.suggestions.outcomes import SuggestionTracker
@@ -37,7 +37,7 @@ class Insertion:
         """Return the text with `lead` in place of what is replaced, and the place after it."""
         if self.is_plain:
             return self.snapshot, self.start
-        edited = edited_lines(self.snapshot, TextChange(self.lead, self.start, self.end))
+        edited = snapshot_after(self.snapshot, TextChange(self.lead, self.start, self.end))
         return edited, edited.cursor
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from infill_engine.context.window import WIDER_CONTEXT_CHARS
 from infill_engine.types import Eagerness
-from lsp_server.documents.snapshots import Documents, TextChange, edited_lines
+from lsp_server.documents.snapshots import Documents, TextChange, snapshot_after
 from lsp_server.project.excludes import bad_patterns, is_excluded
 from lsp_server.server import create_server
 from lsp_server.settings.schema import (
@@ -309,7 +309,7 @@ def test_a_request_holds_what_lies_beyond_its_windows() -> None:
 
 def test_a_selected_completion_goes_before_the_hole() -> None:
     snapshot = Documents().open("file:///w/a.py", "python", "x = [pri]\n")
-    edited = edited_lines(snapshot, TextChange("print", (0, 5), (0, 8)))
+    edited = snapshot_after(snapshot, TextChange("print", (0, 5), (0, 8)))
     request = build_request(edited, edited.cursor, DEFAULTS)
     assert (request.prefix, request.suffix) == ("x = [print", "]\n")
     assert snapshot.lines == ("x = [pri]\n", "")
