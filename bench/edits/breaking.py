@@ -25,7 +25,6 @@ from bench.edits.languages import OF_SERVICE, code_files, is_code
 from bench.edits.well_formed import Faults, python_faults, typescript_faults
 from bench.replay.sources import SourceFile
 from infill_engine.edits.changes import hunk_texts, make, word_chars
-from infill_engine.edits.checks.selection import TO_FILL_IN
 from infill_engine.edits.find import find_consequences
 from infill_engine.edits.parsed_text import ParsedText
 from infill_engine.edits.types import Change, EditedText, Proposal, applied
@@ -115,7 +114,7 @@ def new_faults(tried: Sequence[Tried], name: str, typescript: Path | None) -> It
         made = after - before  # the user's own: a proposal may go on with it
         kinds = {_kind(fault) for fault in made}
         words = {word.removesuffix(NEW) for change in one.edit for word in re.findall(r"[\w$]+", change.new)}
-        to_fill_in = words if one.proposal.kind in TO_FILL_IN else set()
+        to_fill_in = words if one.proposal.kind.has_values_to_write else set()
         new = result - (before | after)
         yield Faults(
             {

@@ -8,7 +8,7 @@
     constructs        what finders read and write: parameters, calls, constructors, imports, documentation
     checks            what every proposal must satisfy, whoever made it
     similar           places that are like an edited one
-    finders           one file for each kind of consequence
+    finders           one file for each rule by which something follows
     find              the pipeline: excerpt, finders, checks, order
     by_model          which lines the language model is asked about, and what its answer proposes
 

@@ -27,7 +27,7 @@ from infill_engine.edits.finders.unused import propose_unused
 from infill_engine.edits.inconsequential import is_in_comments, why_inconsequential
 from infill_engine.edits.parsed_edit import ParsedEdit
 from infill_engine.edits.parsed_text import ParsedText
-from infill_engine.edits.types import MOST_PROPOSALS, Consequences, EditedText, NoEditReason, Proposal
+from infill_engine.edits.types import MOST_PROPOSALS, Consequences, EditedText, MayAsk, NoEditReason, Proposal
 from infill_engine.text.languages.queries import load_query
 from infill_engine.text.languages.registry import language
 
@@ -66,7 +66,7 @@ def find_consequences(
     edited = replace(edited, changes=trimmed(edited.before, edited.changes))
     reason = why_inconsequential(edited) if is_edited else None
     if reason is not None:
-        return Consequences(reason=reason, settled=True)
+        return Consequences(reason=reason, may_ask=MayAsk.NOBODY)
     excerpt = excerpt_of(edited)
     if excerpt is None:
         return Consequences(reason=NoEditReason.TOO_LARGE)
@@ -74,7 +74,7 @@ def find_consequences(
     if edit is None:
         return Consequences(reason=NoEditReason.UNSUPPORTED)
     if is_edited and is_in_comments(edit):
-        return Consequences(reason=NoEditReason.NO_CONSEQUENCE, settled=True)
+        return Consequences(reason=NoEditReason.NO_CONSEQUENCE, may_ask=MayAsk.NOBODY)
     found = [proposal for other in edited.elsewhere for proposal in _after_other(other, edit.after)]
     for finder in FINDERS if is_edited else (propose_similar_places,):
         if stop():
@@ -82,17 +82,19 @@ def find_consequences(
         found += finder(edit)
     half = edit.is_half_written
     kept = selected(edit, (one for one in found if not (half and one.kind.follows_example)))
-    inside = [one for one in kept if excerpt.is_whole or not one.kind.is_consequence or excerpt.holds_all(one)]
+    inside = [one for one in kept if excerpt.is_whole or not one.kind.comes_first or excerpt.holds_all(one)]
     if kept and not inside:
         return Consequences(reason=NoEditReason.TOO_LARGE)
     shown = [excerpt.of_whole(one) for one in inside if one.confidence >= show_from][:MOST_PROPOSALS]
     if shown:
         return Consequences(tuple(shown))
     if inside:
-        return Consequences(reason=NoEditReason.LOW_CONFIDENCE, settled=half, half_written=half)
-    if half:
-        return Consequences(reason=NoEditReason.HALF_WRITTEN, settled=True, half_written=True)
-    return Consequences(reason=NoEditReason.AMBIGUOUS if leaves_uses(edit) else NoEditReason.NO_CONSEQUENCE)
+        reason = NoEditReason.LOW_CONFIDENCE
+    elif half:
+        reason = NoEditReason.HALF_WRITTEN
+    else:
+        reason = NoEditReason.AMBIGUOUS if leaves_uses(edit) else NoEditReason.NO_CONSEQUENCE
+    return Consequences(reason=reason, may_ask=MayAsk.LINE if half else MayAsk.MODEL)
 
 
 def _after_other(other: EditedText, target: ParsedText) -> Iterator[Proposal]:

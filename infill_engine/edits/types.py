@@ -14,22 +14,28 @@ Offsets are in characters (Unicode code points). "Before" is the text before the
     NextEditRequest  a text and past edits, for a model           after; rows    the server          by_model
     Region           lines of it that the model may change        after; rows    by_model            sampling, ranking
     ScoredChange     lines that the model changes in a region     region's rows  sampling            ranking, by_model
+    Changes          the scored changes of a region, perhaps all  region's rows  sampling            the engine
     NextEdits        proposals of a model, or why there are none  after          the engine          the server
+    TextChange       a change as the client sends it              rows, columns  handlers            documents
+    EditStep         a `TextChange` with the document before and  rows, columns  documents           the server's log
+                     after it
+    DocumentChange   the steps of one notification                rows, columns  documents           the server's log
     Edited, Burst    in the server's log: one change of a         its own text   the server's log    the server's log
                      document, and those at one place as one      before
     ShownProposal    a proposal by the id that the client knows   now            the server          the editor
 """
 
 from dataclasses import dataclass, field
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 
 from infill_engine.types import Eagerness, ProjectText, Reason, Surroundings
 
 MOST_PROPOSALS = 4  # of an answer
+MOST_REGIONS = 3  # of a text that a model is asked about after an edit
 
 
 class Kind(StrEnum):
-    """The kinds of proposals."""
+    """The kinds of proposals. The properties are all that distinguishes them: a new kind takes its place in each."""
 
     RENAME = "rename"
     SIGNATURE = "signature"  # calls follow the parameters of a function
@@ -40,13 +46,25 @@ class Kind(StrEnum):
     MODEL = "model"  # what the language model expects next
 
     @property
-    def is_consequence(self) -> bool:
-        """Whether syntax and names suggest it, without an example or a model. Such proposals come first."""
+    def comes_first(self) -> bool:
+        """Whether it is ranked before similar places and what the model proposes. If the newest edit has such a
+        proposal, older ones are not searched. Where a part of a long text is read, it must lie in that part."""
         return self in (Kind.RENAME, Kind.SIGNATURE, Kind.FIELD, Kind.LITERAL, Kind.SIMILAR_LINE)
 
     @property
+    def is_necessary(self) -> bool:
+        """Whether the code may be wrong without it. What follows an example gives way where the two touch."""
+        return self in (Kind.RENAME, Kind.SIGNATURE, Kind.FIELD)
+
+    @property
+    def has_values_to_write(self) -> bool:
+        """Whether it may use names that nobody has defined yet, as values for the user to replace."""
+        return self in (Kind.SIGNATURE, Kind.FIELD)
+
+    @property
     def follows_example(self) -> bool:
-        """Whether the user's edit is an example, which is made again elsewhere."""
+        """Whether the user's edit is an example, which is made again elsewhere. Half-written edits are no examples, and
+        an example that was also made the other way round suggests nothing."""
         return self in (Kind.SIMILAR_LINE, Kind.SIMILAR_PLACE)
 
 
@@ -152,18 +170,26 @@ class EditedText:
     elsewhere: tuple["EditedText", ...] = ()
 
 
+class MayAsk(Enum):
+    """Whom to ask after an edit that has no exact consequence."""
+
+    MODEL = auto()  # complete the line at the cursor; if that gives nothing, ask the model for next edits
+    LINE = auto()  # complete the line, and nothing more: the edit broke the syntax, and its other half is to come
+    NOBODY = auto()  # nothing follows: formatting, a comment, a bulk change, what the user has dismissed
+
+
 @dataclass(frozen=True, slots=True)
 class Consequences:
-    """Proposals, best first, or the reason there are none.
-
-    An edit is `settled` if nothing follows, whatever a model expects: formatting, comments, a line that is
-    `half_written`.
-    """
+    """Proposals, best first, or the reason there are none. `may_ask` says who may still propose something then."""
 
     proposals: tuple[Proposal, ...] = ()
     reason: NoEditReason | None = None
-    settled: bool = False
-    half_written: bool = False
+    may_ask: MayAsk = MayAsk.MODEL
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether the model is asked next."""
+        return not self.proposals and self.may_ask is MayAsk.MODEL
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,14 +28,13 @@ from lsp_server.protocol.positions import to_place, to_span
 from lsp_server.protocol.reasons import told
 from lsp_server.session import Session
 from lsp_server.suggestions.completions import answer_by
+from lsp_server.suggestions.next_edits.at_cursor import Complete
 from lsp_server.suggestions.next_edits.bursts import offset, place_at
-from lsp_server.suggestions.next_edits.by_model import ByModel
+from lsp_server.suggestions.next_edits.model_search import ModelSearch, seconds_for
 from lsp_server.suggestions.next_edits.search import Found
 from lsp_server.suggestions.next_edits.shown import ShownProposal
 
 MOST_ERRORS = 20  # errors that the model is told; a file with more is still being written
-LONGEST_SECONDS = 2.0  # time that the model may take for one region, even if the budget is shorter
-MOST_REGIONS = 3
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +84,10 @@ def dismissed(session: Session, *arguments: object) -> None:
 
 
 def accepted(_session: Session, *_arguments: object) -> None:
-    """Do nothing: applied proposals are recognised from the edits themselves."""
+    """Do nothing: `EditState.record` recognises an accepted proposal by its edits, which arrive as changes of the text.
+
+    Clients run the command after they have applied the edits. Its `id` says nothing new.
+    """
 
 
 async def _found(
@@ -108,13 +110,14 @@ async def _found(
 async def _searched(
     session: Session, snapshot: Snapshot, params: PlaceParams, errors: Sequence[ReportedError]
 ) -> Found:
-    place = to_place(snapshot.lines, params.position, session.client.can.encoding)
+    cursor = offset(snapshot.lines, to_place(snapshot.lines, params.position, session.client.can.encoding))
+    asks_model = session.workspace.settings.next_edit_model and not on_battery()
     try:
         found = await session.next_edits.ask(
             snapshot,
-            offset(snapshot.lines, place),
-            place[0],
-            _by_model(session, snapshot, errors) if _asks_model(session) else None,
+            cursor,
+            complete=_completing(session) if asks_model and not session.client.can.takes_late_next_edits else None,
+            model=_model_search(session, snapshot, errors) if asks_model else None,
         )
     except asyncio.CancelledError:
         return Found(reason=NoEditReason.CANCELLED)
@@ -138,34 +141,35 @@ def _without_deleted(session: Session, snapshot: Snapshot, found: Found) -> Foun
     return Found(kept, found.reason if kept or not found.proposals else NoEditReason.DISMISSED)
 
 
-def _asks_model(session: Session) -> bool:
-    return session.workspace.settings.next_edit_model and not on_battery()
+def _completing(session: Session) -> Complete:
+    """Return what asks for completions. Clients that take late next edits show completions themselves."""
+
+    async def complete(snapshot: Snapshot, cursor: int) -> Answer:
+        request = session.requests.completion(snapshot, place_at(snapshot.lines, cursor))
+        due = now() + session.workspace.settings.budget_ms / 1000
+        return await answer_by(session.engine, snapshot.uri, request, due, explicit=False)
+
+    return complete
 
 
-def _by_model(session: Session, snapshot: Snapshot, errors: Sequence[ReportedError]) -> ByModel:
+def _model_search(session: Session, snapshot: Snapshot, errors: Sequence[ReportedError]) -> ModelSearch:
     workspace, late = session.workspace, session.client.can.takes_late_next_edits
     budget = workspace.settings.budget_for(explicit=True) / 1000
-    longest = max(budget, LONGEST_SECONDS)
+    seconds, wait_seconds = seconds_for(budget, shows_late=late)
 
     def tell() -> None:
         if late and workspace.documents.is_newest(snapshot):
             session.protocol.notify(LATE_NEXT_EDIT, {"uri": snapshot.uri, "version": snapshot.client_version})
 
-    async def complete(snapshot: Snapshot, cursor: int) -> Answer:
-        request = session.requests.completion(snapshot, place_at(snapshot.lines, cursor))
-        due = now() + workspace.settings.budget_ms / 1000
-        return await answer_by(session.engine, snapshot.uri, request, due, explicit=False)
-
-    return ByModel(
-        session.engine,
-        snapshot.uri,
-        MOST_REGIONS * longest,
-        budget if late else longest,
-        tell,
-        None if late else complete,
-        tuple(Diagnostic(error.line, error.message) for error in errors[:MOST_ERRORS]),
-        workspace.project_text(snapshot).name,
-        workspace.settings.show_from,
+    return ModelSearch(
+        engine=session.engine,
+        document=snapshot.uri,
+        seconds=seconds,
+        wait_seconds=wait_seconds,
+        on_late=tell,
+        diagnostics=tuple(Diagnostic(error.line, error.message) for error in errors[:MOST_ERRORS]),
+        project_text=workspace.project_text(snapshot).name,
+        show_from=workspace.settings.show_from,
     )
 
 

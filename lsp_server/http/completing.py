@@ -28,7 +28,7 @@ from lsp_server.protocol.positions import Place
 from lsp_server.protocol.uris import path_of
 from lsp_server.settings.schema import MOST_BUDGET_MS, MOST_CANDIDATES, ServerSettings
 from lsp_server.suggestions.completions import answer_by
-from lsp_server.suggestions.next_edits.by_model import ByModel
+from lsp_server.suggestions.next_edits.model_search import ModelSearch
 from lsp_server.suggestions.request_content import build_request
 from lsp_server.suggestions.unasked import worth_showing
 from lsp_server.suggestions.workspace import refusal
@@ -130,16 +130,16 @@ class Completer:
                     texts, answer = await self._candidates(question, snapshot, soon)
                     new = with_candidate(question, texts[0]) if texts else None
                 if new is None and self.settings.next_edits and self.settings.next_edit_model:
-                    new = await told.next_region(self._by_model(question, due))
+                    new = await told.next_region(self._model_search(question, due))
         except TimeoutError:
             return (), Answer(reason=Reason.DEADLINE)
         finally:
             told.next_edits.end()
         return ((), answer) if new is None else ((new,), replace(answer, reason=None))
 
-    def _by_model(self, question: Question, due: float) -> ByModel:
+    def _model_search(self, question: Question, due: float) -> ModelSearch:
         left = max(0.0, due - now())
-        return ByModel(self.engine, f"http:{hash(question)}", left, left)
+        return ModelSearch(engine=self.engine, document=f"http:{hash(question)}", seconds=left, wait_seconds=left)
 
     async def _answer(self, question: Question, snapshot: Snapshot, due: float) -> Answer:
         try:

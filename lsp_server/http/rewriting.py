@@ -17,8 +17,8 @@ from infill_engine.text.languages import language_of
 from lsp_server.documents.snapshots import Documents, Snapshot, change_to
 from lsp_server.http.question import Question
 from lsp_server.suggestions.next_edits.bursts import BULK_SECONDS, REMEMBERED
-from lsp_server.suggestions.next_edits.by_model import ByModel
 from lsp_server.suggestions.next_edits.log import EditLog
+from lsp_server.suggestions.next_edits.model_search import ModelSearch
 from lsp_server.suggestions.next_edits.search import NextEditSearch
 
 MOST_STEPS = 12  # lines of an edit that are changed one by one
@@ -35,11 +35,10 @@ class Retold:
     next_edits: NextEditSearch
     snapshot: Snapshot
 
-    async def next_region(self, by_model: ByModel | None = None) -> str | None:
+    async def next_region(self, model: ModelSearch | None = None) -> str | None:
         """Return the region after a next edit; None if none follows there. Never raises."""
-        before = self.question.before
         try:
-            found = await self.next_edits.ask(self.snapshot, len(before), before.count("\n"), by_model)
+            found = await self.next_edits.ask(self.snapshot, len(self.question.before), model=model)
         except Exception as fault:
             log.error("a search for next edits failed: %s", without_text(fault))
             return None

@@ -26,7 +26,7 @@ from infill_engine.edits.find import find_consequences
 from infill_engine.edits.finders.similar_places import similar_places
 from infill_engine.edits.parsed_edit import ParsedEdit
 from infill_engine.edits.similar.likelihood import WEIGHTS, SimilarPlace
-from infill_engine.edits.types import Edit, applied
+from infill_engine.edits.types import Edit, MayAsk, applied
 
 NEARLY = 75  # chrF of the changed lines
 FINISHED = 1.7
@@ -76,7 +76,7 @@ def is_right(change: dict[str, Any]) -> bool:
 def _places(example: dict[str, Any]) -> Iterator[SimilarPlace]:
     """Yield the places of the newest edit, then those that are found if the ones before it are seen as one with it."""
     texts = [] if example["text"] in set(earlier_texts(example)) else edited_texts(example)
-    if not texts or find_consequences(texts[0]).settled:
+    if not texts or find_consequences(texts[0]).may_ask is not MayAsk.MODEL:
         return
     seen: set[tuple[Edit, ...]] = set()
     faulty = faults(example["text"], example["language"])

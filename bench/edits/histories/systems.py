@@ -7,10 +7,10 @@ from typing import Any
 from bench.edits.histories.examples import earlier_texts, is_edited
 from infill_engine.budget.deadline import Deadline
 from infill_engine.edits.changes import between, followed_by, trimmed
-from infill_engine.edits.types import Change, Consequences, EditedText, NextEditRequest, PastEdit, Proposal
+from infill_engine.edits.types import Change, Consequences, EditedText, MayAsk, NextEditRequest, PastEdit, Proposal
 from infill_engine.engine.engine import Engine
 from lsp_server.suggestions.next_edits.bursts import COMPOSED
-from lsp_server.suggestions.next_edits.search import exact, leaves_open
+from lsp_server.suggestions.next_edits.exact import exact
 from lsp_server.suggestions.next_edits.shown import Shown
 
 
@@ -29,7 +29,7 @@ class WithModel:
     def __call__(self, example: dict[str, Any]) -> Sequence[Proposal]:
         """Return what the product proposes, best first."""
         found = _exact(example)
-        if not leaves_open(found):
+        if not found.asks_model:
             return found.proposals
         return self.engine.next_edits(question(example), Deadline.after_ms(self.budget_ms)).proposals
 
@@ -50,14 +50,16 @@ def past_edits_of(example: dict[str, Any]) -> tuple[PastEdit, ...]:
 
 def is_settled(example: dict[str, Any]) -> bool:
     """Return whether the model is not asked, because something is necessary or nothing can follow."""
-    return not leaves_open(_exact(example))
+    return not _exact(example).asks_model
 
 
 def _exact(example: dict[str, Any]) -> Consequences:
-    """Return what syntax and names propose, and whether nothing else may be expected."""
+    """Return what syntax and names propose, and whether the model is asked."""
     if example["text"] in set(earlier_texts(example)):
-        return Consequences(settled=True)  # taken back
-    return exact(edited_texts(example), Shown())
+        return Consequences(may_ask=MayAsk.NOBODY)  # taken back
+    texts, shown = edited_texts(example), Shown()
+    shown.record_replaced(texts)
+    return exact(texts, shown.refusals())
 
 
 def edited_texts(example: dict[str, Any]) -> list[EditedText]:

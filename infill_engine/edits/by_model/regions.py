@@ -12,20 +12,13 @@ from infill_engine.context.window import WIDER_CONTEXT_CHARS
 from infill_engine.edits.by_model.similarity import Similarity
 from infill_engine.edits.by_model.unsuitable import has_secret, is_handwritten, is_readable
 from infill_engine.edits.changes import changed_hunks
-from infill_engine.edits.types import (
-    Change,
-    Diagnostic,
-    NextEditRequest,
-    PastEdit,
-    Region,
-)
+from infill_engine.edits.types import MOST_REGIONS, Change, Diagnostic, NextEditRequest, PastEdit, Region
 from infill_engine.text.lines import with_plain_ends
 from infill_engine.text.sequences import common_ends
 from infill_engine.types import Surroundings
 
 ABOVE, BELOW = 4, 8  # lines around the newest edit
 AROUND = 2  # lines around another place
-OTHERS = 2  # places
 LEAST_SIMILAR = 1.5  # nats
 LOOKED_AT = 1500  # lines around the edit
 MOST_TOUCHED = 8  # lines of the newest edit
@@ -109,7 +102,7 @@ def _places(
     found = [(starts[top], starts[bottom], (starts[min(first, bottom)], starts[min(last, bottom)]))]
     taken = set(range(top, bottom))
     for row in chain(others, _similar(lines, first, last, history)):
-        if len(found) > OTHERS:
+        if len(found) >= MOST_REGIONS:
             break
         if row not in taken and 0 <= row < len(lines):
             start = next(at for at in range(row, -1, -1) if at == max(0, row - AROUND) or at - 1 in taken)

@@ -11,15 +11,12 @@ from itertools import pairwise
 from infill_engine.edits.checks.soundness import is_sound
 from infill_engine.edits.parsed_edit import ParsedEdit
 from infill_engine.edits.tokens import WORD
-from infill_engine.edits.types import Edit, Kind, Proposal, Span, applied
+from infill_engine.edits.types import Edit, Proposal, Span, applied
 from infill_engine.text import syntax
-
-TO_FILL_IN = (Kind.SIGNATURE, Kind.FIELD)  # kinds with values that the user may have to write
-NECESSARY = (Kind.RENAME, Kind.SIGNATURE, Kind.FIELD)
 
 
 def selected(edit: ParsedEdit, found: Iterable[Proposal]) -> list[Proposal]:
-    """Return the proposals that may be shown: necessary ones first, then the rest, best first."""
+    """Return the proposals that may be shown: those of the kinds that come first, then the rest, each best first."""
     return _distinct(_sound(edit, _clean(edit, found)))
 
 
@@ -44,7 +41,7 @@ def _sound(edit: ParsedEdit, found: Iterable[Proposal]) -> Iterator[Proposal]:
         if text is None or text == edit.before.text:
             continue
         made = after.changed(text, [one.change for one in proposal.edits])
-        known = None if proposal.kind in TO_FILL_IN else written
+        known = None if proposal.kind.has_values_to_write else written
         if syntax.faults(made.tree) <= faults and is_sound(after, made, proposal.edits, known):
             yield proposal
 
@@ -57,8 +54,8 @@ def _distinct(found: Iterable[Proposal]) -> list[Proposal]:
         known = best.get(proposal.edits)
         if known is None or known.confidence < proposal.confidence:
             best[proposal.edits] = proposal
-    ordered = sorted(best.values(), key=lambda proposal: (not proposal.kind.is_consequence, -proposal.confidence))
-    necessary = [edit.span for one in ordered if one.kind in NECESSARY for edit in one.edits]
+    ordered = sorted(best.values(), key=lambda proposal: (not proposal.kind.comes_first, -proposal.confidence))
+    necessary = [edit.span for one in ordered if one.kind.is_necessary for edit in one.edits]
     return [one for one in ordered if not one.kind.follows_example or not _touches(one, necessary)]
 
 

@@ -1,1 +1,1 @@
-"""What follows from an edit: one file for each kind of consequence. Finders do not know each other."""
+"""What follows from an edit: one file for each rule. Finders do not know each other."""

@@ -47,7 +47,7 @@ class Burst:
     last: int
     at: float  # time of the newest edit, in seconds
     ended: bool = False
-    announced: bool = False  # consists of a proposal that the user accepted
+    accepted: bool = False  # consists of a proposal that the user accepted
     _hunks: tuple[tuple[str, str], ...] = ()  # what `hunks` returned for the changes as they are now
 
     def extend(self, edit: Edited) -> None:
@@ -61,14 +61,14 @@ class Burst:
             self._hunks = hunk_texts("".join(self.before.lines), self.changes)
         return self._hunks
 
-    def text(self) -> EditedText:
+    def edited_text(self) -> EditedText:
         """Return the burst as an edit of the text before it."""
         before = "".join(self.before.lines)
         return EditedText(before, make(before, self.changes), self.changes, self.before.language)
 
     def is_at(self, first: int, last: int) -> bool:
         """Return whether an edit of these rows continues the burst."""
-        return not self.ended and not self.announced and self.first - 1 <= first and last <= self.last + 1
+        return not self.ended and not self.accepted and self.first - 1 <= first and last <= self.last + 1
 
 
 @dataclass(slots=True)
@@ -89,24 +89,24 @@ class Bursts:
         """All bursts that are remembered, oldest first."""
         return self._bursts
 
-    def edited(self, step: EditStep, edit: Edited, at: float, *, announced: bool = False) -> bool:
+    def edited(self, step: EditStep, edit: Edited, at: float, *, accepted: bool = False) -> bool:
         """Record a change of the document. Return whether it continues the newest burst.
 
-        `edit` is the step as `edited_by` returns it. `announced` edits come from a proposal; they are grouped together
-        regardless of place.
+        `edit` is the step as `edited_by` returns it. `accepted` edits are those of a proposal; they are grouped
+        together regardless of place.
         """
         before, after = step.before, step.after
         grown = len(after.lines) - len(before.lines)
         gone = edit.rows - grown  # line breaks removed
-        if not announced and self._is_bulk(edit, gone, at):
+        if not accepted and self._is_bulk(edit, gone, at):
             self.forget(NoEditReason.BULK)
             return False
         self.reason = None
         newest = self.newest
-        if newest is not None and newest.announced and announced:
+        if newest is not None and newest.accepted and accepted:
             newest.extend(edit)
             return False
-        if newest is not None and not announced and newest.is_at(edit.row, edit.row + gone):
+        if newest is not None and not accepted and newest.is_at(edit.row, edit.row + gone):
             newest.extend(edit)
             newest.first = min(newest.first, edit.row)
             newest.last = max(newest.last + grown, edit.row + edit.rows)
@@ -118,7 +118,7 @@ class Bursts:
             if edit.row < burst.first:
                 burst.first, burst.last = burst.first + grown, burst.last + grown
         change = (Change(edit.start, edit.end, edit.new),)
-        self._bursts.append(Burst(before, change, edit.row, edit.row + edit.rows, at, announced=announced))
+        self._bursts.append(Burst(before, change, edit.row, edit.row + edit.rows, at, accepted=accepted))
         del self._bursts[:-REMEMBERED]
         return False
 
@@ -137,7 +137,7 @@ class Bursts:
         if newest is not None and not newest.first - 1 <= row <= newest.last + 1:
             newest.ended = True
 
-    def texts(self, snapshot: Snapshot, cursor: int | None, history: Iterable[Burst]) -> Iterable[EditedText]:
+    def edited_texts(self, snapshot: Snapshot, cursor: int | None, history: Iterable[Burst]) -> Iterable[EditedText]:
         """Yield the newest burst as an edit of the text before it, then combined with the bursts before it.
 
         If there is none, the text is yielded as it is. `history` has the bursts of all documents, the newest last.

@@ -24,12 +24,13 @@ class Running:
     told: Sequence[Diagnostic] = ()  # the errors that the model was told
     overtaken: "asyncio.Future[None] | None" = None  # the question that waits for the model
 
-    def overtake(self) -> None:
-        """End the question that waits. The model goes on: what it finds is kept for the next question."""
+    def overtake(self) -> Event:
+        """End the question that waits, and return what stops the next one. The model goes on: what it finds is kept."""
         self.stop.set()
         self.stop = Event()
         if self.overtaken is not None and not self.overtaken.done():
             self.overtaken.set_result(None)
+        return self.stop
 
     def outdate(self) -> None:
         """End all that is under way for an older text."""
@@ -48,21 +49,21 @@ class EditState:
     fresh: bool = False  # edited by the user since the last search
     running: Running = field(default_factory=Running)
 
-    def is_at_newest(self, row: int) -> bool:
+    def is_at_newest(self, row: int | None) -> bool:
         """Return whether a row is where the user types."""
         newest = self.bursts.newest
-        return newest is not None and not newest.ended and newest.first <= row <= newest.last
+        return row is not None and newest is not None and not newest.ended and newest.first <= row <= newest.last
 
     def record(self, step: EditStep, at: float) -> None:
-        """Record a change that was made at this time."""
+        """Record a change that was made at this time. It accepts a proposal if it is one of its edits."""
         edit = edited_by(step)
         if not edit.new and edit.start == edit.end:
             return
-        announced = self.shown.edited(edit)
-        goes_on = self.bursts.edited(step, edit, at, announced=announced)
+        accepted = self.shown.edited(edit)
+        goes_on = self.bursts.edited(step, edit, at, accepted=accepted)
         if goes_on or self.bursts.reason is NoEditReason.BULK:
             self.shown.clear()  # the proposals were based on less than this edit
-        self.fresh |= not announced
+        self.fresh |= not accepted
         self.running.outdate()
 
 

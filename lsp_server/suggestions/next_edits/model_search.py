@@ -1,26 +1,26 @@
-"""What the language model expects after an edit that has no exact consequence."""
+"""Asks the language model for the next edits after an edit that has no exact consequence."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from infill_engine.budget.deadline import now
-from infill_engine.edits.types import Diagnostic, Edit, Kind, NextEditRequest, NextEdits, Proposal, Span
+from infill_engine.edits.types import MOST_REGIONS, Diagnostic, NextEditRequest, NextEdits
 from infill_engine.text.languages import related
-from infill_engine.types import Answer, Eagerness
+from infill_engine.types import Eagerness
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.engine_client.client import EngineClient
 from lsp_server.suggestions.next_edits.bursts import Burst, place_at
-from lsp_server.suggestions.unasked import worth_showing
+
+REGION_SECONDS = 2.0  # what a region adds to the deadline of the request, unless the user's budget is longer
 
 
-@dataclass(frozen=True, slots=True)
-class ByModel:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSearch:
     """How the model is asked about a `document`. Its engine lets completions go first.
 
-    The model may take `seconds`, and a question waits `wait_seconds` for it. `on_late` is called if it finds something
-    later. `complete` asks for completions at an offset, for a client that does not show them itself. `diagnostics` are
-    the errors that other servers report in the document, and `project_text` is the name of the project's text around
-    it. `show_from` is what the settings say of completions.
+    The model may take `seconds` for all regions together, and a question waits `wait_seconds` for it. `on_late` is
+    called if it finds something later. `diagnostics` are the errors that other servers report in the document, and
+    `project_text` is the name of the project's text around it. `show_from` is what the settings say of completions.
     """
 
     engine: EngineClient
@@ -28,7 +28,6 @@ class ByModel:
     seconds: float
     wait_seconds: float
     on_late: Callable[[], None] = lambda: None
-    complete: Callable[[Snapshot, int], Awaitable[Answer]] | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
     project_text: str = ""
     show_from: float | Eagerness = Eagerness.BALANCED
@@ -70,14 +69,11 @@ class ByModel:
             self.show_from,
         )
 
-    async def at_cursor(self, snapshot: Snapshot, cursor: int | None) -> Sequence[Proposal]:
-        """Return the completions of the line that is being written as proposals, the surest first."""
-        if cursor is None or self.complete is None:
-            return ()
-        answer = worth_showing(await self.complete(snapshot, cursor), explicit=False)
-        place = Span(cursor, cursor, "")
-        return [
-            Proposal((Edit(place, one.text),), "complete the line", one.confidence, Kind.MODEL)
-            for one in answer.candidates
-            if one.confidence >= answer.show_from and "\n" not in one.text
-        ]
+
+def seconds_for(budget_seconds: float, *, shows_late: bool) -> tuple[float, float]:
+    """Return how long the model may take for all regions, and how long a question waits for it, both in seconds.
+
+    `budget_seconds` is the user's for an explicit request. A client that `shows_late` proposals waits no longer.
+    """
+    region = max(budget_seconds, REGION_SECONDS)
+    return MOST_REGIONS * region, budget_seconds if shows_late else region

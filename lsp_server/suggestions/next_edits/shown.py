@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 from infill_engine.edits.changes import words_changed
 from infill_engine.edits.types import Edit, EditedText, Proposal, Span
 from lsp_server.suggestions.next_edits.bursts import Edited
+from lsp_server.suggestions.next_edits.refusals import Key, Refusals, key_of
 
 MOST_DISMISSED = 200  # dismissed proposals remembered per document
 MOST_REPLACED = 40  # pairs of words replaced by the user
-
-Key = tuple[str, frozenset[tuple[str, str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +26,8 @@ class Shown:
     """The proposals for one document, best first, adjusted to its newest text."""
 
     proposals: list[ShownProposal] = field(default_factory=list)
-    _refused: dict[Key, None] = field(default_factory=dict)  # in order, oldest first
-    _replaced: dict[tuple[str, str], None] = field(default_factory=dict)
+    _dismissed: dict[Key, None] = field(default_factory=dict)  # in order, oldest first
+    _replaced: dict[tuple[str, str], None] = field(default_factory=dict)  # in order, oldest first
     _count: int = 0
 
     def show(self, proposals: Iterable[Proposal], prefix: str) -> list[ShownProposal]:
@@ -45,65 +44,51 @@ class Shown:
         return fresh
 
     def allowed(self, proposals: Iterable[Proposal]) -> list[Proposal]:
-        """Return the proposals that the user has not dismissed and that do not restore something the user replaced."""
-        return [
-            proposal
-            for proposal in proposals
-            if key_of(proposal) not in self._refused and not self._puts_back(proposal)
-        ]
+        """Return the proposals that the user does not refuse now."""
+        return self.refusals().allowed(proposals)
+
+    def refusals(self) -> Refusals:
+        """Return a copy of what the user refuses now."""
+        numbered = {pair: number for number, pair in enumerate(self._replaced)}
+        return Refusals(frozenset(self._dismissed), numbered)
 
     def edited(self, edit: Edited) -> bool:
         """Update the proposals after a change: each is moved, loses an edit that was made, or is withdrawn.
 
-        Returns whether the change was one that a proposal contained.
+        Returns whether a proposal was accepted: whether the change is one of its edits, whoever made it.
         """
-        kept, announced = [], False
+        kept, accepted = [], False
         for shown in self.proposals:
             proposal = carried(shown.proposal, edit)
-            announced |= proposal is not None and len(proposal.edits) < len(shown.proposal.edits)
+            accepted |= proposal is not None and len(proposal.edits) < len(shown.proposal.edits)
             if proposal is not None and proposal.edits:
                 kept.append(replace(shown, proposal=proposal))
         self.proposals = kept
-        return announced
+        return accepted
 
-    def record_replaced(self, edited: EditedText) -> None:
-        """Record what the user replaced, so that no proposal restores it."""
-        for start, end, new in words_changed(edited.before, edited.changes, edited.language):
-            old = edited.before[start:end]
-            if old.strip() and new.strip() and old != new:
-                self._replaced.pop((old, new), None)
-                self._replaced[old, new] = None
+    def record_replaced(self, texts: Sequence[EditedText]) -> None:
+        """Record what the user replaced in the newest edits, newest first, so that no proposal restores it."""
+        for edited in reversed(texts):  # the newest last: it wins where two contradict each other
+            for start, end, new in words_changed(edited.before, edited.changes, edited.language):
+                old = edited.before[start:end]
+                if old.strip() and new.strip() and old != new:
+                    self._replaced.pop((old, new), None)
+                    self._replaced[old, new] = None
         for pair in list(self._replaced)[:-MOST_REPLACED]:
             del self._replaced[pair]
 
     def dismiss(self, ids: Sequence[str] | None) -> None:
         """Withdraw these proposals, or all, and never show equal ones again."""
-        refused = [shown for shown in self.proposals if ids is None or shown.id in ids]
-        for shown in refused:
-            self._refused[key_of(shown.proposal)] = None
-        for key in list(self._refused)[:-MOST_DISMISSED]:
-            del self._refused[key]
-        self.proposals = [shown for shown in self.proposals if shown not in refused]
+        dismissed = [shown for shown in self.proposals if ids is None or shown.id in ids]
+        for shown in dismissed:
+            self._dismissed[key_of(shown.proposal)] = None
+        for key in list(self._dismissed)[:-MOST_DISMISSED]:
+            del self._dismissed[key]
+        self.proposals = [shown for shown in self.proposals if shown not in dismissed]
 
     def clear(self) -> None:
         """Withdraw all proposals. They may be shown again."""
         self.proposals = []
-
-    def _puts_back(self, proposal: Proposal) -> bool:
-        """Return whether a proposal leads back to what the user replaced and has not brought back since.
-
-        If the user replaced in both directions, the shape of a line suggests neither.
-        """
-        order = {pair: number for number, pair in enumerate(tuple(self._replaced))}
-        opposites = [(order.get((edit.new, edit.span.text), -1), edit) for edit in proposal.edits]
-        if proposal.kind.follows_example:
-            return all(number >= 0 for number, _ in opposites)
-        return all(number > order.get((edit.span.text, edit.new), -1) for number, edit in opposites)
-
-
-def key_of(proposal: Proposal) -> Key:
-    """Identify a proposal as the user sees it: what is replaced by what, regardless of place."""
-    return proposal.kind.value, frozenset((edit.span.text, edit.new) for edit in proposal.edits)
 
 
 def carried(proposal: Proposal, edit: Edited) -> Proposal | None:
@@ -121,13 +106,13 @@ def carried(proposal: Proposal, edit: Edited) -> Proposal | None:
     return replace(proposal, edits=tuple(kept), label=relabelled(proposal, len(kept)))
 
 
-def _makes(edit: Edited, announced: Edit) -> bool:
-    """Return whether a trimmed edit makes the announced one."""
-    span = announced.span
+def _makes(edit: Edited, proposed: Edit) -> bool:
+    """Return whether a trimmed edit makes the proposed one."""
+    span = proposed.span
     if edit.start < span.start or edit.end > span.end:
         return False
     made = span.text[: edit.start - span.start] + edit.new + span.text[edit.end - span.start :]
-    return made == announced.new
+    return made == proposed.new
 
 
 def relabelled(proposal: Proposal, left: int) -> str:

@@ -5,7 +5,7 @@ from marked_edits import edited, results
 
 from infill_engine.edits.changes import Shift
 from infill_engine.edits.find import find_consequences
-from infill_engine.edits.types import EditedText, NoEditReason, applied
+from infill_engine.edits.types import EditedText, MayAsk, NoEditReason, applied
 
 
 def test_one_call_that_cannot_be_followed_leaves_the_others_alone() -> None:
@@ -55,6 +55,19 @@ UNFOLLOWED = [
 def test_the_reason_says_whether_something_was_left(marked: str, language: str, reason: NoEditReason) -> None:
     found = find_consequences(edited(marked, language))
     assert (found.proposals, found.reason) == ((), reason)
+
+
+@pytest.mark.parametrize(
+    ("marked", "may_ask"),
+    [
+        ("x = f([[1 -> 2]])\n", MayAsk.MODEL),
+        ("x = f([[1 -> (1]])\n", MayAsk.LINE),
+        ("x = 1  # [[one -> two]]\n", MayAsk.NOBODY),
+        ("x = [[1 ->  1]]\n", MayAsk.NOBODY),
+    ],
+)
+def test_who_may_be_asked_next(marked: str, may_ask: MayAsk) -> None:
+    assert find_consequences(edited(marked)).may_ask is may_ask
 
 
 def test_a_language_without_a_query() -> None:

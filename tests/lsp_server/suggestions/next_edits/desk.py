@@ -71,9 +71,8 @@ class Desk:
         for at in range(0, len(new), count):
             self.change((start + at, start + at, new[at : at + count]))
 
-    def ask(self, row: int = 0) -> Found:
-        snapshot = self.snapshot
-        return asyncio.run(self.edits.ask(snapshot, None, row))
+    def ask(self) -> Found:
+        return asyncio.run(self.edits.ask(self.snapshot, None))
 
     def accept(self, shown: ShownProposal) -> None:
         edits = sorted(shown.proposal.edits, reverse=True)

@@ -90,14 +90,14 @@ READS = "".join(f"part{number} = requests.get(path{number})\nshow(part{number})\
 def test_places_of_the_shape_of_an_edit_follow_one_by_one_or_all_together() -> None:
     desk = Desk(READS)
     desk.replace("requests", "client")
-    found = desk.ask(3)
+    found = desk.ask()
     assert [(shown.proposal.kind, len(shown.proposal.edits)) for shown in found.proposals] == [
         (Kind.SIMILAR_PLACE, 1),
         (Kind.SIMILAR_PLACE, 3),
     ]
     desk.accept(found.proposals[0])
     assert "part1 = client.get(path1)" in desk.text
-    found = desk.ask(6)
+    found = desk.ask()
     assert labels(found) == ["change 2 similar places"]
     desk.accept(found.proposals[0])
     assert desk.text == READS.replace("requests", "client")
@@ -167,15 +167,15 @@ def test_an_older_edit_is_repeated_too() -> None:
     desk.replace("requests", "client")
     desk.replace("LIMIT = 10", "LIMIT = 20")
     nearest = desk.text.replace("part3 = requests", "part3 = client")
-    assert applied(desk.text, desk.ask(20).proposals[0].proposal.edits) == nearest
+    assert applied(desk.text, desk.ask().proposals[0].proposal.edits) == nearest
 
 
 def test_a_dismissed_place_keeps_its_like_away() -> None:
     desk = Desk(READS)
     desk.replace("requests", "client")
-    found = desk.ask(3)
+    found = desk.ask()
     desk.log.dismiss(URI, [shown.id for shown in found.proposals])
-    assert desk.ask(3).reason is NoEditReason.DISMISSED
+    assert desk.ask().reason is NoEditReason.DISMISSED
 
 
 def test_the_taking_back_of_one_of_two_alike_edits_is_followed_by_silence() -> None:
@@ -260,7 +260,7 @@ async def test_an_answer_for_a_text_that_has_moved_on_is_superseded(changes: lis
     newest = desk.log.of(URI).bursts.newest
     assert newest is not None
     newest.at = now()
-    asking = asyncio.ensure_future(desk.edits.ask(desk.snapshot, None, 0))
+    asking = asyncio.ensure_future(desk.edits.ask(desk.snapshot, 0))
     await asyncio.sleep(0)
     desk.change(*changes)  # without any, only the version is another one
     assert (await asking).reason is NoEditReason.SUPERSEDED
@@ -273,10 +273,10 @@ async def test_a_newer_question_overtakes_the_older() -> None:
     newest = desk.log.of(URI).bursts.newest
     assert newest is not None
     newest.at = now()
-    older = asyncio.ensure_future(desk.edits.ask(desk.snapshot, None, 0))
+    older = asyncio.ensure_future(desk.edits.ask(desk.snapshot, 0))
     await asyncio.sleep(0)
     desk.edits.pause_seconds = 0
-    newer = await desk.edits.ask(desk.snapshot, None, 99)
+    newer = await desk.edits.ask(desk.snapshot, len(desk.text))
     assert newer.proposals
     older.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -14,7 +14,7 @@ from infill_engine.edits.types import Kind, NextEditRequest, NextEdits, NoEditRe
 from infill_engine.types import Answer, Candidate, Eagerness, Reason
 from lsp_server.documents.snapshots import Snapshot
 from lsp_server.suggestions.next_edits.bursts import FORGOTTEN_SECONDS
-from lsp_server.suggestions.next_edits.by_model import ByModel
+from lsp_server.suggestions.next_edits.model_search import ModelSearch
 from lsp_server.suggestions.next_edits.search import Found
 
 PROGRAM = """import os
@@ -64,8 +64,8 @@ class Asked:
         self.late += 1
 
     @property
-    def by_model(self) -> ByModel:
-        return ByModel(self, URI, 60, self.wait, self.tell)
+    def search(self) -> ModelSearch:
+        return ModelSearch(engine=self, document=URI, seconds=60, wait_seconds=self.wait, on_late=self.tell)
 
 
 def edited(text: str = PROGRAM, *edits: tuple[str, str]) -> Desk:
@@ -75,8 +75,8 @@ def edited(text: str = PROGRAM, *edits: tuple[str, str]) -> Desk:
     return desk
 
 
-async def ask(desk: Desk, model: Asked, row: int = 20) -> Found:
-    return await desk.edits.ask(desk.snapshot, None, row, model.by_model)
+async def ask(desk: Desk, model: Asked) -> Found:
+    return await desk.edits.ask(desk.snapshot, None, model=model.search)
 
 
 def result(desk: Desk, found: Found) -> str | None:
@@ -98,7 +98,7 @@ async def test_the_model_is_asked_where_nothing_is_necessary() -> None:
 
 async def test_the_model_is_told_how_eager_the_user_wants_it() -> None:
     desk, model = edited(), Asked()
-    await desk.edits.ask(desk.snapshot, None, 20, replace(model.by_model, show_from=Eagerness.QUIET))
+    await desk.edits.ask(desk.snapshot, None, model=replace(model.search, show_from=Eagerness.QUIET))
     assert [request.show_from for request in model.requests] == [Eagerness.QUIET]
 
 
@@ -161,17 +161,14 @@ HALF = "LIMIT = (10 +"
 COMPLETED = Answer((Candidate(" 20)", 0.8), Candidate(" OTHER)", 0.1)), show_from=0.25)
 
 
-async def ask_at_cursor(
-    desk: Desk, answer: Answer = COMPLETED, row: int | None = None, cursor: int | None = None
-) -> Found:
+async def ask_at_cursor(desk: Desk, answer: Answer = COMPLETED, cursor: int | None = None) -> Found:
     """Ask with the cursor after the half-written line, as a client that does not show completions itself."""
 
     async def complete(snapshot: Snapshot, cursor: int) -> Answer:
         return answer
 
     cursor = desk.text.index(HALF) + len(HALF) if cursor is None else cursor
-    row = desk.text.count("\n", 0, cursor) if row is None else row
-    return await desk.edits.ask(desk.snapshot, cursor, row, replace(Asked().by_model, complete=complete))
+    return await desk.edits.ask(desk.snapshot, cursor, complete=complete, model=Asked().search)
 
 
 async def test_a_half_written_line_is_completed_at_the_cursor() -> None:
@@ -194,7 +191,7 @@ async def test_a_line_that_could_end_here_is_completed_too() -> None:
 async def test_a_half_written_line_is_completed_only_where_the_user_types_and_if_it_is_sure() -> None:
     desk = Desk(PROGRAM)
     half_a_line(desk)
-    assert not (await ask_at_cursor(desk, row=0)).proposals
+    assert not (await ask_at_cursor(desk, cursor=0)).proposals
     assert not (await ask_at_cursor(desk, replace(COMPLETED, show_from=0.9))).proposals
     assert not (await ask_at_cursor(desk, Answer(reason=Reason.DEADLINE))).proposals
 
@@ -295,7 +292,7 @@ async def test_after_an_edit_of_another_file_the_model_is_asked_at_the_cursor() 
     desk.seconds = now()
     desk.edit(other, (4, 11, "check"))
     cursor = desk.text.index(OLD)
-    found = await desk.edits.ask(desk.snapshot, cursor, 0, model.by_model)
+    found = await desk.edits.ask(desk.snapshot, cursor, model=model.search)
     assert result(desk, found) == desk.text.replace(OLD, NEW)
     assert [edit.path for edit in model.requests[0].history] == ["b.py"]
     desk.log.dismiss(URI, None)
@@ -308,7 +305,7 @@ async def test_nothing_is_told_about_files_in_unrelated_languages() -> None:
     desk.documents.open(other, "go", "var x = os.stat(name)\n")
     desk.seconds = now()
     desk.edit(other, (8, 15, "check"))
-    found = await desk.edits.ask(desk.snapshot, desk.text.index(OLD), 0, model.by_model)
+    found = await desk.edits.ask(desk.snapshot, desk.text.index(OLD), model=model.search)
     assert (found.proposals, model.requests) == ((), [])
     desk.replace(*EDIT)
     await ask(desk, model)
@@ -321,7 +318,7 @@ async def test_edits_of_long_ago_say_nothing_about_another_file() -> None:
     desk.documents.open(other, "python", "x = os.stat(name)\n")
     desk.seconds = now() - 2 * FORGOTTEN_SECONDS
     desk.edit(other, (4, 11, "check"))
-    found = await desk.edits.ask(desk.snapshot, desk.text.index(OLD), 0, model.by_model)
+    found = await desk.edits.ask(desk.snapshot, desk.text.index(OLD), model=model.search)
     assert (found.reason, model.requests) == (NoEditReason.NOTHING_EDITED, [])
 
 
