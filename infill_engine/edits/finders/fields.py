@@ -59,7 +59,7 @@ def _passed_fields(edit: ParsedEdit) -> Iterator[Proposal]:
         own, settings = [parameter.name for parameter in parameters], field_assignments(after, function)
         fresh = [s for s in settings if s.start < end and start < s.end and s.value == s.field and s.value not in own]
         siblings = [s for s in settings if s.value in own and s.value == s.field]
-        if len(fresh) != 1 or not siblings or _is_known(edit.before, fresh[0].value):
+        if len(fresh) != 1 or not siblings or _has_name(edit.before, fresh[0].value):
             continue
         place = _new_parameter(after, function, fresh[0].value, settings, own)
         if place is not None:
@@ -79,7 +79,7 @@ def _is_used(source: ParsedText, function: Node, name: str) -> bool:
     return body is None or any(start <= one.start < end for one in uses)
 
 
-def _is_known(source: ParsedText, name: str) -> bool:
+def _has_name(source: ParsedText, name: str) -> bool:
     """Return whether the text already has the name, for a variable or for anything else."""
     return re.search(rf"(?<![\w.$]){re.escape(name)}(?![\w$])", source.text) is not None
 

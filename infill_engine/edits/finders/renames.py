@@ -1,6 +1,7 @@
 """A name was changed where it is defined: propose its other uses."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 
@@ -9,6 +10,7 @@ from infill_engine.edits.constructs.documentation import documented
 from infill_engine.edits.parsed_edit import ParsedEdit
 from infill_engine.edits.parsed_text import ParsedText, ancestors, enclosing
 from infill_engine.edits.resolution.definitions import meant_by
+from infill_engine.edits.resolution.linked import is_taken, linked
 from infill_engine.edits.resolution.names import Names
 from infill_engine.edits.resolution.occurrence import FOREIGN, LOCALS, Occurrence, Owner, Role, defines
 from infill_engine.edits.resolution.renamings import Renaming, renamings
@@ -26,16 +28,18 @@ CONFIDENCE = {
     "member": 0.88,
 }
 OTHERWISE = 0.94
-LAST_USE = 0.7  # factor where the only use of a local variable has another name
+ONLY_USE = 0.7  # factor where the only use of a local variable has another name
 MODULES = ("module", "package")  # names of files
 IMPORTED = ("import", "module")  # names from another file that may have another name here
 UNNAMED = ("package", "file")  # names from another file that may not
 REPLACED, IMPORT_INSTEAD = 0.94, 0.6  # other uses of an imported name, and the import once there are none
-OTHER_OBJECTS = 0.45  # for members of objects of unknown class
+# For members of objects of unknown class. It is below `SHOW_FROM`, so the proposal is never shown: it makes the reason
+# `LOW_CONFIDENCE`, and keeps away proposals that would repeat the edit at these places.
+OTHER_OBJECTS = 0.45
 
 
 def propose_renames(edit: ParsedEdit) -> list[Proposal]:
-    """Return a proposal for each name that was changed where it is defined, or at two of its uses."""
+    """Return what follows from each name that was changed: where it is defined, at two uses, or at the only one."""
     found: list[Proposal] = []
     rewritten: list[Proposal] = []
     for renaming in edit.once(renamings):
@@ -61,60 +65,109 @@ def _together(proposals: Sequence[Proposal]) -> Proposal:
     return Proposal(edits, _label(edits), max(proposal.confidence for proposal in proposals), Kind.RENAME)
 
 
+@dataclass(frozen=True, slots=True)
+class _Renamed:
+    """What the user has given another name, in the text before the edit.
+
+    `names` has the places of the old name, and `new_names` those that had the new name already. The thing has the
+    `owner`, and `group` are all its places: the user has changed the `edited` ones, some of which may be `defining`.
+    `only_use` says that the user has changed the only place where a local variable is read.
+    """
+
+    names: Names
+    new_names: Names
+    owner: Owner
+    group: Sequence[Occurrence]
+    edited: Sequence[Occurrence]
+    defining: Sequence[Occurrence]
+    only_use: bool
+
+    @property
+    def imported(self) -> bool:
+        """Whether the name comes from another file."""
+        return any(one.kind in FOREIGN for one in self.group)
+
+
 def _proposals(edit: ParsedEdit, renaming: Renaming) -> Iterator[Proposal]:
+    """Yield what follows from one new name.
+
+    The definition and all uses follow if the user has changed the definition, two uses, or the only use of a local
+    variable. They make a second proposal with the members of objects of unknown class, if there are some. Two uses that
+    now have the name of a built-in, or no longer have that of an import, leave the definition alone: only the other
+    uses follow.
+    """
+    renamed = _renamed(edit, renaming)
+    if renamed is None or not _is_certain(renamed):
+        return
+    to_builtin = not renamed.defining and _is_builtin(renamed)
+    if not to_builtin and is_taken(renamed.new_names, renamed.names, renamed.owner):
+        return
+    if to_builtin or (not renamed.defining and renamed.imported):
+        yield from _replaced(edit, renamed, renaming, to_builtin=to_builtin)
+    else:
+        yield from _followed(edit, renamed, renaming)
+
+
+def _renamed(edit: ParsedEdit, renaming: Renaming) -> _Renamed | None:
+    """Return what was renamed; None if it was several things or a module, or if nobody knows."""
     source, names = edit.before, Names.of(edit.before, renaming.old)
     edited = [one for start in renaming.starts if (one := names.at(start)) is not None]
     owner = edited[0].owner if edited else None
     if owner is None or names.opaque or any(one.owner != owner for one in edited):
-        return
+        return None
     if any(one.kind in MODULES for one in edited) and not renaming.rewritten:
-        return  # another module
+        return None  # another module
+    group, new_names = names.owned(owner), Names.of(source, renaming.new)
     defining = [one for one in edited if defines(one, source.syntax)]
-    group, others = names.owned(owner), Names.of(source, renaming.new)
-    last = not defining and not others.all and _is_last_use(names, group, edited)
-    if not (defining or last or (len(edited) > 1 and _is_only(names, owner))):
-        return  # another variable was meant here, or some of the uses may mean something else
-    if not _is_exact(source.syntax, names, owner, group):
-        return
-    known = not defining and _is_known(others, names, owner)
-    if not known and _is_taken(others, names, owner):
-        return
-    if known or (not defining and any(one.kind in FOREIGN for one in group)):
-        yield from _replaced(edit, group, renaming, known=known)
-        return
-    meant = meant_by(source, group, defining or edited, [one for one in group if defines(one, source.syntax)])
+    only_use = not defining and not new_names.all and _is_only_use(names, group, edited)
+    return _Renamed(names, new_names, owner, group, edited, defining, only_use)
+
+
+def _is_certain(renamed: _Renamed) -> bool:
+    """Return whether the user means the thing itself, not another one at this place, and its places are all known."""
+    names, owner = renamed.names, renamed.owner
+    meant = renamed.defining or renamed.only_use or (len(renamed.edited) > 1 and _is_of_one_class(names, owner))
+    return bool(meant) and _is_exact(names.source.syntax, names, owner, renamed.group)
+
+
+def _followed(edit: ParsedEdit, renamed: _Renamed, renaming: Renaming) -> Iterator[Proposal]:
+    """Yield the other places of a renamed thing; then these and the members of objects of unknown class."""
+    source, names, group = edit.before, renamed.names, renamed.group
+    changed = renamed.defining or renamed.edited
+    meant = meant_by(source, group, changed, [one for one in group if defines(one, source.syntax)])
     if meant is None:
         return
-    certain = _confidence(source, group, defining or edited, source.syntax) * meant.certain * (LAST_USE if last else 1)
     whole = len(meant.occurrences) == len(group)
-    owners = linked(names, others, owner) if whole else {owner}
-    if not owners:
+    owners = linked(names, renamed.new_names, renamed.owner) if whole else {renamed.owner}
+    confidence = _confidence(source, group, changed, source.syntax) * meant.certain
+    confidence *= ONLY_USE if renamed.only_use else 1
+    if not owners or not confidence:
         return
-    also = [one for one in names.all if not owners.isdisjoint((one.owner, one.also))] if whole else []
-    rest = [one for one in dict.fromkeys((*meant.occurrences, *also)) if one.start not in renaming.starts]
-    declared = defining or [one for one in meant.occurrences if defines(one, source.syntax)]
-    rest += _keywords(source, names, declared)
-    if any(one.kind in UNNAMED for one in rest) or _is_named_elsewhere(names, declared, rest):
+    linked_places = [one for one in names.all if not owners.isdisjoint((one.owner, one.also))] if whole else []
+    places = dict.fromkeys((*meant.occurrences, *linked_places))
+    follow = [one for one in places if one.start not in renaming.starts]
+    declared = renamed.defining or [one for one in meant.occurrences if defines(one, source.syntax)]
+    follow += _keywords(source, names, declared)
+    if any(one.kind in UNNAMED for one in follow) or _is_named_elsewhere(names, declared, follow):
         return
-    rest += _documented(source, declared)
+    follow += _documented(source, declared)
     write = partial(_written, source.syntax, owners, renaming)
-    edits = _edits(edit, rest, write)
-    member = whole and any(names.scopes[one.scope].is_class for one in owners)
-    loose = [one for one in names.all if member and one.role is Role.MEMBER and one.owner is None]
-    if edits and certain and not any(names.may_be_of(one, each) for one in loose for each in owners):
-        remain = f", {len(loose)} on other objects remain{'s' * (len(loose) == 1)}" if loose else ""
-        yield Proposal(edits, _label(edits) + remain, certain, Kind.RENAME)
-    more = _edits(edit, [*rest, *loose], write)
-    if len(more) > len(edits) and certain:
-        yield Proposal(more, f"{_label(more)}, on other objects too", OTHER_OBJECTS, Kind.RENAME)
+    edits = _edits(edit, follow, write)
+    is_member = whole and any(names.scopes[one.scope].is_class for one in owners)
+    unknown = [one for one in names.all if is_member and one.role is Role.MEMBER and one.owner is None]
+    if edits and not any(names.may_be_of(one, owner) for one in unknown for owner in owners):
+        remain = f", {len(unknown)} on other objects remain{'s' * (len(unknown) == 1)}" if unknown else ""
+        yield Proposal(edits, _label(edits) + remain, confidence, Kind.RENAME)
+    on_all = _edits(edit, [*follow, *unknown], write)
+    if len(on_all) > len(edits):
+        yield Proposal(on_all, f"{_label(on_all)}, on other objects too", OTHER_OBJECTS, Kind.RENAME)
 
 
-def _replaced(edit: ParsedEdit, group: Sequence[Occurrence], renaming: Renaming, *, known: bool) -> Iterator[Proposal]:
-    """Yield the other uses of a name that two uses no longer mean; then what is imported, if the new name is not known
-    everywhere."""
-    uses = [one for one in group if one.start not in renaming.starts and not defines(one, edit.syntax)]
-    imports = [one for one in group if defines(one, edit.syntax)]
-    if not uses and not known and [one.kind for one in imports] == ["import"]:
+def _replaced(edit: ParsedEdit, renamed: _Renamed, renaming: Renaming, *, to_builtin: bool) -> Iterator[Proposal]:
+    """Yield the other uses of a name that two uses no longer have; or the import, if there are no others."""
+    uses = [one for one in renamed.group if one.start not in renaming.starts and not defines(one, edit.syntax)]
+    imports = [one for one in renamed.group if defines(one, edit.syntax)]
+    if not uses and not to_builtin and [one.kind for one in imports] == ["import"]:
         edits = _edits(edit, imports, lambda _: renaming.new)
         yield Proposal(edits, f"import {renaming.new} instead", IMPORT_INSTEAD, Kind.RENAME)
     elif uses:
@@ -122,7 +175,7 @@ def _replaced(edit: ParsedEdit, group: Sequence[Occurrence], renaming: Renaming,
         yield Proposal(edits, _label(edits).replace("rename", "replace"), REPLACED, Kind.RENAME)
 
 
-def _is_last_use(names: Names, group: Sequence[Occurrence], edited: Sequence[Occurrence]) -> bool:
+def _is_only_use(names: Names, group: Sequence[Occurrence], edited: Sequence[Occurrence]) -> bool:
     """Return whether nothing else reads what a function defines for itself. Other files may read all else."""
     syntax, owner = names.source.syntax, edited[0].owner
     defined = [one for one in group if defines(one, syntax)]
@@ -139,36 +192,17 @@ def _is_last_use(names: Names, group: Sequence[Occurrence], edited: Sequence[Occ
     )
 
 
-def _is_only(names: Names, owner: Owner) -> bool:
+def _is_of_one_class(names: Names, owner: Owner) -> bool:
     """Return whether all members of a name in the text are of one class. Variables are certain."""
     only = all(owner in (one.owner, one.also) or one.role is Role.OTHER for one in names.all)
     return only or not names.scopes[owner.scope].is_class
 
 
-def linked(names: Names, others: Names, owner: Owner) -> set[Owner]:
-    """Return the owners that get the new name together, because one place names all of them; none if one cannot.
-
-    A variable that takes a field from an object of a known shape keeps its name if the new one is taken.
-    """
-    found, waiting = {owner}, [owner]
-    while waiting:
-        current = waiting.pop()
-        for one in names.all:
-            own, also = one.owner, one.also
-            if one.role is not Role.DEFINITION or own is None or also is None or current not in (own, also):
-                continue
-            other = own if also == current else also
-            if other in found:
-                continue
-            taken = _is_taken(others, names, other)
-            if one.kind in ("promoted", "accessor"):
-                if taken and other.space != "call":
-                    return set()
-            elif taken or names.scopes[also.scope].kind != "shape":
-                continue
-            found.add(other)
-            waiting.append(other)
-    return found
+def _is_builtin(renamed: _Renamed) -> bool:
+    """Return whether the new name of a variable is a built-in one, which every file knows."""
+    names, others = renamed.names, renamed.new_names
+    builtin = others.name in names.source.syntax.builtins and not any(one.owner for one in others.all)
+    return builtin and not names.scopes[renamed.owner.scope].is_class
 
 
 def _is_exact(syntax: Syntax, names: Names, owner: Owner, group: Sequence[Occurrence]) -> bool:
@@ -184,22 +218,6 @@ def _is_exact(syntax: Syntax, names: Names, owner: Owner, group: Sequence[Occurr
 
 def _label(edits: Sequence[Edit]) -> str:
     return f"rename {counted(len(edits), 'more use')}"
-
-
-def _is_known(others: Names, names: Names, owner: Owner) -> bool:
-    """Return whether the new name of a variable is one that every file knows."""
-    builtin = others.name in names.source.syntax.builtins and not any(one.owner for one in others.all)
-    return builtin and not names.scopes[owner.scope].is_class
-
-
-def _is_taken(others: Names, names: Names, owner: Owner) -> bool:
-    """Return whether the new name already means something in the scope of the old one."""
-    scope = names.scopes[owner.scope]
-    if scope.kind in ("class", "shape"):
-        return bool(others.owned(owner))
-    first, last = names.source.span_of(scope.node)
-    inside = (one for one in others.all if first <= one.start < last and one.kind != "member")
-    return any(one.role in (Role.DEFINITION, Role.REFERENCE) for one in inside)
 
 
 def _confidence(source: ParsedText, group: Sequence[Occurrence], edited: Sequence[Occurrence], syntax: Syntax) -> float:
@@ -231,14 +249,14 @@ def _keywords(source: ParsedText, names: Names, edited: Sequence[Occurrence]) ->
     return [one for one, near in zip(spelled, around, strict=True) if len(near) == 2 and near[1].id in passed]
 
 
-def _is_named_elsewhere(names: Names, edited: Sequence[Occurrence], known: Sequence[Occurrence]) -> bool:
+def _is_named_elsewhere(names: Names, edited: Sequence[Occurrence], found: Sequence[Occurrence]) -> bool:
     """Return whether a call of an unknown function may name a parameter that every call must name."""
     nodes = (one.node.parent for one in edited)
     if not any(node is not None and node.type in names.source.syntax.keyword_parameters for node in nodes):
         return False
     arguments = names.source.syntax.last_arguments
     return any(
-        one not in known
+        one not in found
         and ((one.role is Role.KEYWORD and one.owner is None) or one.node.type == "hash_key_symbol")
         and one.node.parent is not None
         and one.node.parent.type in arguments
