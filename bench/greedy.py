@@ -117,7 +117,7 @@ def main() -> None:
             found = decode(model, prompt, options.tokens, blocks=blocks)
             model.forget_prompts()
             texts.append(found.tokens)
-            sizes = [model.size_of(rows, masks) for rows, masks, _ in found.passes]
+            sizes = [model.cost_rows(rows, masks) for rows, masks, _ in found.passes]
             simulated = sum(map(time.pass_ms, sizes)) if time else 0.0
             each = (len(found.tokens) + 1, len(found.passes), sum(ms for *_, ms in found.passes), simulated)
             sums[blocks] = [total + one for total, one in zip(sums[blocks], each, strict=True)]

@@ -239,7 +239,7 @@ class ProposedText:
     partial: bool = False
     passes: int = 0
     source: Source = Source.MODEL
-    draft_logprob: float | None = None  # mean over the tokens of the model's own draft that the text began as
+    draft_logprob: float | None = None  # of a text that the model began itself: the mean of what it wrote at first
     logprob: float | None = None  # of the whole text, if the model computed it
     fills: tuple[str, ...] = ()  # the text of each hole, if there are several; `text` contains the known text too
 

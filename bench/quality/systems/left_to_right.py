@@ -18,13 +18,13 @@ def write_left_to_right(
     tree = TokenTree(model.vocabulary, rules, partial_word.encode())
     reading = finished(model.read(model.prompt(before, request.suffix)))
     clock = budget.deadline.clock
-    began, size = clock(), model.size_of(max(1, len(reading.waiting)))
+    began, size = clock(), model.cost_rows(max(1, len(reading.waiting)))
     root = reading.after_prompt()
     budget.costs.observe(Phase.PASS, size, 1000 * (clock() - began))
     learn_pass(tree, {ROOT: root})
     beam = _next(tree, {ROOT}, beams)
     for _ in range(MOST_DEPTH):
-        work = Work(Phase.PASS, model.size_of(len(beam)))
+        work = Work(Phase.PASS, model.cost_rows(len(beam)))
         if not beam or not budget.allows(work) or len(beam) > reading.free_slots:
             break
         began = clock()

@@ -89,7 +89,7 @@ class SimulatedTime:
         if not costs.rest:
             raise InputError("no answer had time for a pass; record some with a larger --budget-ms")
         most = max(size for size, _ in costs.reading + costs.passes)
-        if forms != costs.forms or most < max(self.model.size_of(*form) for form in forms):
+        if forms != costs.forms or most < max(self.model.cost_rows(*form) for form in forms):
             raise InputError(f"the recorded times are not of all forms of this model; record some with `{RECORD}`")
         self._answers = _turns(costs.reading, costs.passes)
         self._reading = _turns(costs.passes, costs.reading)
@@ -140,7 +140,7 @@ class SimulatedBackend:
 
     def run(self, buffer: Any, rows: Rows, first: int) -> PassResult:
         """See `Backend`."""
-        self.time.spend(self.time.pass_ms(self.time.model.size_of(len(rows), len(rows.blocks))))
+        self.time.spend(self.time.pass_ms(self.time.model.cost_rows(len(rows), len(rows.blocks))))
         return self.backend.run(buffer, rows, first)
 
 
@@ -180,7 +180,7 @@ class SimulatedSampler(TreeSampler):
         super().__init__(model)
         self._time, self._margin = time, margin
         for form in MEASURED:
-            size = model.size_of(*form)
+            size = model.cost_rows(*form)
             self.costs.observe(Phase.PASS, size, time.least_ms(size))
         self.costs = self._costs = SimulatedCosts(self.costs.phases, time=time)
 

@@ -23,7 +23,7 @@ class Branch(NamedTuple):
     adapted: bool
 
 
-MASKS = 14  # two blocks
+MASKS = 14  # of two whole blocks, or of three shorter ones
 FORMS = (
     PassForm(8, 0),
     PassForm(8, MASKS),

@@ -1,7 +1,8 @@
 """The trunk as an OpenVINO graph: the forward pass of `network`, over rows that see kept keys and each other.
 
     branch                                           its number
-    ids [T], cos and sin [1, 1, T + M, head_dim], mask [T + M, S + T + M], wanted [W], anchors [BLOCKS], slots [M]
+    ids [T], wanted [W], cos and sin [1, 1, T + M, head_dim], mask [T + M, S + T + M], own [T + M]
+    anchors [MOST_BLOCKS], slots [M]
     keys.{i} and values.{i} [1, kv_heads, S, head_dim]
       ─▶ of the branch with the number n:
          logprobs.{n} [W, V], logprobs.{n}.likeliest_of_blocks [W, V / BLOCK]
@@ -11,7 +12,7 @@
 T rows and M mask rows are those of the branch's form (`forms`): within a branch, these numbers are fixed. Branches
 share the weights, and only one is computed. Those of next edits add the terms of the edit adapter. `keys.{i}`, already
 rotated, and `values.{i}` are those of S kept tokens in layer i. `new` are those of the rows, keys first. Only the
-`wanted` rows get predictions.
+`wanted` rows get predictions. `own` says where among the S keys those of a row are.
 
 Mask rows join at the denoiser's first layer, after the rows of the same pass. `anchors` are the rows of their blocks,
 and `slots` the slots of these blocks, side by side.

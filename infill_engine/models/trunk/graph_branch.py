@@ -19,8 +19,7 @@ from infill_engine.models.trunk.forms import Branch
 from infill_engine.models.trunk.graph_heads import GraphWeights, Heads
 from infill_engine.models.trunk.graph_nodes import constant, int64, shared, split
 from infill_engine.models.trunk.products import ints
-
-BLOCKS = 3  # of mask rows in a pass, at most
+from infill_engine.models.trunk.slots import MOST_BLOCKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +98,12 @@ class BranchBuilder:
     def _with_blocks(self, denoiser: Denoiser, x: Node, joins: int) -> tuple[Node, Node]:
         """Return the states of the rows and of the mask rows, which join at the layer `joins`."""
         dim = self.config.dim
-        entered = op.gather(x, op.reshape(self.anchors, ints(BLOCKS), False), int64(0))
+        entered = op.gather(x, op.reshape(self.anchors, ints(MOST_BLOCKS), False), int64(0))
         norm = constant(denoiser.arrays[f"layers.{joins}.attention_norm"])
         known = self._product(self._norm(entered, norm), denoiser.arrays, "entry")
-        known = op.reshape(known, ints(BLOCKS, denoiser.slots, dim), False)
+        known = op.reshape(known, ints(MOST_BLOCKS, denoiser.slots, dim), False)
         known = op.add(known, constant(denoiser.arrays["mask"][None]))
-        known = op.reshape(op.add(known, op.reshape(entered, ints(BLOCKS, 1, dim), False)), ints(-1, dim), False)
+        known = op.reshape(op.add(known, op.reshape(entered, ints(MOST_BLOCKS, 1, dim), False)), ints(-1, dim), False)
         masks = op.gather(known, op.reshape(self.slots, ints(self.form.masks), False), int64(0))
         both, rows = op.concat([x, masks], 0), self._all_rows(denoiser)
         for layer in range(joins, self.config.layers):

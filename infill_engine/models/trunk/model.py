@@ -42,10 +42,10 @@ class TrunkModel:
         """The weights of mask rows; without them there are no blocks."""
         return self.backend.denoiser if self.denoises else None
 
-    def size_of(self, rows: int, masks: int = 0) -> int:
+    def cost_rows(self, rows: int, masks: int = 0) -> int:
         """Return how many rows cost as much as a pass over `rows` rows and `masks` mask rows.
 
-        Each form of the backend has another size.
+        It differs between the forms of the backend.
         """
         form = form_for(self.backend.forms, rows, masks)
         return form.rows + (ceil(form.masks * self.denoiser.mask_share) if self.denoiser else 0)

@@ -26,6 +26,7 @@ TEXTS = MIDDLE + LINE_TOKENS + 1
 SLOTS = TEXTS + 224
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
+MOST_BLOCKS = 3  # of mask rows in a pass
 _EVERY = np.arange(SLOTS)
 
 

@@ -11,11 +11,10 @@ from math import log
 
 from infill_engine.models.trunk.denoiser import Denoised, Denoiser
 from infill_engine.models.trunk.prompt_cache import BEFORE
-from infill_engine.models.trunk.slots import NO_BLOCKS, Blocks
+from infill_engine.models.trunk.slots import MOST_BLOCKS, NO_BLOCKS, Blocks
 from infill_engine.sampling.trunk.token_tree import ROOT, TokenTree
 from infill_engine.sampling.trunk.tree_growth import propose
 
-MOST_BLOCKS = 3
 SAMPLES = 2  # tokens after an anchor for which its block is read
 LEAST_SAMPLE = log(0.2)  # least log-probability of such a token
 

@@ -54,7 +54,7 @@ def run_together(model: TrunkModel, read: PromptCache, writings: Sequence[Writin
             go_on(max(wanted), NoRoom())
             continue
         rows = len(read.waiting) + sum(len(wanted[number].tokens) for number in chosen)
-        yield Work(Phase.PASS, model.size_of(rows))
+        yield Work(Phase.PASS, model.cost_rows(rows))
         for number, found in _one_pass(read, {number: wanted[number] for number in chosen}):
             go_on(number, found)
     return [ended[number] for number in range(len(writings))]

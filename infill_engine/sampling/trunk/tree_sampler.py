@@ -32,8 +32,7 @@ PART_MS, LARGE_PART_MS = 45.0, 160.0  # time limits for one such part: near the 
 # Time limit for a pass of a next edit on an idle machine. On a busy one, smaller passes would take much longer in all.
 EDIT_MS = 100.0
 HURRIED_MS = 100.0  # time limit for the part that the first pass of a request reads: two passes take longer than one
-USUAL_ROWS = 8  # of a pass that must still fit after counting
-SEARCHES = 1  # passes of USUAL_ROWS rows to keep time for after reading a prompt; the last part is read by a search
+USUAL_ROWS = 8  # of a pass that must still fit after counting, and after reading a prompt
 LEAST_ROWS = 4  # of a pass that is of any use
 REHEARSAL_MS = 150.0
 MOST_MEMORY_FAULTS = 2  # after which the model is given up
@@ -44,7 +43,6 @@ class TreeSampler(Proposer):
 
     def __init__(self, model: TrunkModel) -> None:
         self.model = model
-        # Rows of a prompt cost a little less than rows of texts, because only the last one gets a prediction.
         self.costs = Costs()
         self.part_ms, self.large_part_ms = PART_MS, LARGE_PART_MS
         self._lines = CachedLines(model.vocabulary.encode)
@@ -73,7 +71,7 @@ class TreeSampler(Proposer):
         head = build_head(vocabulary, around.path, snippets)
         read = yield from self._read(self.model.prompt(before, around.suffix, head))
         if read.waiting:
-            yield Work(Phase.PASS, self.model.size_of(len(read.waiting)))
+            yield Work(Phase.PASS, self.model.cost_rows(len(read.waiting)))
             read.after_prompt()
         yield from self._lines.encode(around.around(partial_word))
 
@@ -126,11 +124,11 @@ class TreeSampler(Proposer):
 
     def pass_ms(self, rows: int) -> float:
         """Return the expected milliseconds of a pass over `rows` tokens."""
-        return self.costs.predict_ms(Phase.PASS, self.model.size_of(rows))
+        return self.costs.predict_ms(Phase.PASS, self.model.cost_rows(rows))
 
     def best_pass_ms(self, rows: int) -> float:
         """Return the milliseconds of a pass over `rows` tokens on an idle machine."""
-        return self.costs.best_ms(Phase.PASS, self.model.size_of(rows))
+        return self.costs.best_ms(Phase.PASS, self.model.cost_rows(rows))
 
     def warm_up(self) -> Iterator[Rehearsal]:
         """See `Proposer`."""
@@ -159,7 +157,7 @@ class TreeSampler(Proposer):
         for rows, masks in MEASURED if self.model.denoiser else (form for form in MEASURED if not form.masks):
             took_ms = min(timed(run_pass, rows, masks) for _ in range(ATTEMPTS))
             for phase in (Phase.READ, Phase.PASS):
-                self.costs.observe(phase, self.model.size_of(rows, masks), took_ms)
+                self.costs.observe(phase, self.model.cost_rows(rows, masks), took_ms)
 
     def _read(self, prompt: Prompt, *, hurried: bool = False) -> Job[PromptCache]:
         limit_ms = max(self.part_ms, HURRIED_MS) if hurried else self.part_ms
@@ -171,7 +169,7 @@ class TreeSampler(Proposer):
         if rows <= HURRIED_ROWS:
             return rows
         limit = yield AskLimit()
-        time_ms = limit.deadline.remaining_ms() - limit.finish_ms - SEARCHES * self.pass_ms(USUAL_ROWS)
+        time_ms = limit.deadline.remaining_ms() - limit.finish_ms - self.pass_ms(USUAL_ROWS)
         most = self.model.most_rows
         whole = int(max(time_ms, 0.0) / max(self.pass_ms(most), 1e-6)) * most
         part = max((size for size in PARTS if size <= most and self.pass_ms(size) <= time_ms), default=0)

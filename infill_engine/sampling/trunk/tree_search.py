@@ -22,7 +22,7 @@ from infill_engine.models.trunk.slots import NO_BLOCKS, Blocks
 from infill_engine.sampling.proposals import unscored
 from infill_engine.sampling.trunk.blocks import BlockPlanner
 from infill_engine.sampling.trunk.middle import rules_of
-from infill_engine.sampling.trunk.pass_plan import SIZES, choose_size
+from infill_engine.sampling.trunk.pass_plan import FORMS_WITHOUT_BRANCHES, choose_form
 from infill_engine.sampling.trunk.token_tree import ASSUMED_LOGPROB, MOST_DEPTH, ROOT, TokenTree
 from infill_engine.sampling.trunk.tree_growth import learn_pass
 from infill_engine.sampling.trunk.tree_nodes import Finished, Node, TextPiece, TreeStep
@@ -104,11 +104,11 @@ class TreeSearch:
             if self.is_complete:
                 break
             limit = yield AskLimit()
-            size = self._size(worthwhile, limit.deadline.remaining_ms() - limit.finish_ms)
-            rows = worthwhile[: size.rows - waiting]
-            blocks = self._blocks(rows, size.masks)
+            form = self._form(worthwhile, limit.deadline.remaining_ms() - limit.finish_ms)
+            rows = worthwhile[: form.rows - waiting]
+            blocks = self._blocks(rows, form.masks)
             try:
-                yield Work(Phase.PASS, self.model.size_of(waiting + len(rows), len(blocks)))
+                yield Work(Phase.PASS, self.model.cost_rows(waiting + len(rows), len(blocks)))
             except OutOfTime:
                 break
             self._pass(rows, blocks)
@@ -117,26 +117,26 @@ class TreeSearch:
             yield PassState(self.model, TreeStep(passes, texts[:SHOWN_TEXTS]))
         return passes
 
-    def _size(self, worthwhile: Sequence[int], time_ms: float) -> PassForm:
-        """Return the size of the next pass; the smallest one if there is no time for any."""
+    def _form(self, worthwhile: Sequence[int], time_ms: float) -> PassForm:
+        """Return the form of the next pass; the smallest one if there is no time for any."""
         waiting, tree = len(self.cache.waiting), self.tree
         reads_prompt = not tree.nodes[ROOT].seen
         gains = np.cumsum([float(reads_prompt), *self._chances(worthwhile)])
-        sizes = [
-            size
-            for size in self.model.backend.forms or SIZES
-            if size.rows >= max(waiting, 1) and (not size.masks or self._planner is not None)
+        forms = [
+            form
+            for form in self.model.backend.forms or FORMS_WITHOUT_BRANCHES
+            if form.rows >= max(waiting, 1) and (not form.masks or self._planner is not None)
         ]
 
-        def gain(size: PassForm) -> tuple[float, float]:
-            rows = worthwhile[: size.rows - waiting]
+        def gain(form: PassForm) -> tuple[float, float]:
+            rows = worthwhile[: form.rows - waiting]
             useful = 0.0
-            if size.masks and self._planner is not None:
+            if form.masks and self._planner is not None:
                 useful = self._planner.usefulness(rows, behind_prompt=waiting > 0)
             return float(gains[len(rows)]), useful
 
-        costs_ms = [self.costs.predict_ms(Phase.PASS, self.model.size_of(*size)) for size in sizes]
-        return choose_size(sizes, costs_ms, time_ms, gain) or sizes[0]
+        costs_ms = [self.costs.predict_ms(Phase.PASS, self.model.cost_rows(*form)) for form in forms]
+        return choose_form(forms, costs_ms, time_ms, gain) or forms[0]
 
     def _chances(self, numbers: Sequence[int]) -> Iterator[float]:
         """Yield the probability of each node to be on the right text's path.

@@ -15,10 +15,9 @@ from infill_engine.models.trunk.config import TrunkConfig
 from infill_engine.models.trunk.denoiser import Denoised, Floats, Ints
 from infill_engine.models.trunk.forms import Branch, PassForm, branches_of, form_for, forms_of
 from infill_engine.models.trunk.graph import OPERATIONS, UNSEEN, WEIGHTS
-from infill_engine.models.trunk.graph_branch import BLOCKS
 from infill_engine.models.trunk.graph_heads import BLOCK, LIKELIEST_OF_BLOCKS
 from infill_engine.models.trunk.products import rounding_options
-from infill_engine.models.trunk.slots import SLOTS, TEXTS, Rows
+from infill_engine.models.trunk.slots import MOST_BLOCKS, SLOTS, TEXTS, Rows
 from infill_engine.models.trunk.soft_prompt import SoftPrompt
 from infill_engine.models.trunk.sources import Parts
 
@@ -96,7 +95,7 @@ class OpenVinoBackend:
             *(table[None, None] for table in rotations(self.config, positions)),
             _mask(rows, kept, form, size),
             own,
-            _padded(blocks.anchors, BLOCKS),
+            _padded(blocks.anchors, MOST_BLOCKS),
             _padded(blocks.numbers * self.denoiser.slots + blocks.slots if self.denoiser else (), form.masks),
         ]
         for place, array in enumerate(inputs):
