@@ -17,11 +17,9 @@ Offsets are in characters (Unicode code points). "Before" is the text before the
     Changes          the scored changes of a region, perhaps all  region's rows  sampling            the engine
     NextEdits        proposals of a model, or why there are none  after          the engine          the server
     TextChange       a change as the client sends it              rows, columns  handlers            documents
-    EditStep         a `TextChange` with the document before and  rows, columns  documents           the server's log
-                     after it
+    EditStep         a `TextChange` and the texts around it       rows, columns  documents           the server's log
     DocumentChange   the steps of one notification                rows, columns  documents           the server's log
-    Edited, Burst    in the server's log: one change of a         its own text   the server's log    the server's log
-                     document, and those at one place as one      before
+    Edited, Burst    the log's: one change; those at one place    before         the server's log    the server's log
     ShownProposal    a proposal by the id that the client knows   now            the server          the editor
 """
 
