@@ -16,12 +16,12 @@ TEMPERATURE = 0.7  # of texts that are sampled
 class WindowSettings:
     """How much text around the cursor a request carries, in characters.
 
-    `project_text`: whether the engine also wants the text of the project's other files, sent separately from requests.
+    `wants_project`: whether the engine also wants the text of the project's other files, sent separately from requests.
     """
 
     prefix_chars: int = 1100
     suffix_chars: int = 450
-    project_text: bool = False
+    wants_project: bool = False
 
 
 USUAL_WINDOW = WindowSettings()

@@ -51,6 +51,7 @@ class Reason(StrEnum):
     UNSUPPORTED = "unsupported"  # binary, too large, not a supported text document, or more holes than the model fills
     LOADING = "loading"  # the model is still being loaded
     WORKER_FAILED = "worker_failed"  # the engine died or could not start
+    FAILED = "failed"  # a fault in the server, which the log names
 
 
 OVERTAKEN = (Reason.SUPERSEDED, Reason.CANCELLED)  # nobody waits for the answer any more
@@ -141,7 +142,7 @@ class ProjectText:
 class Surroundings:
     """The text on both sides of a place, which is cut to windows, and where it is.
 
-    `path` is relative to the document's project, "" if it is in none. `project_text` names the document's
+    `path` is relative to the document's project, "" if it is in none. `project_name` is that of the document's
     `ProjectText`, "" if there is none. `wider_context` is more of the text on both sides, for counts and snippets. It
     does not count for equality.
     """
@@ -150,7 +151,7 @@ class Surroundings:
     suffix: str
     language: str = "python"
     path: str = field(default="", kw_only=True)
-    project_text: str = field(default="", kw_only=True)
+    project_name: str = field(default="", kw_only=True)
     wider_context: tuple[str, str] = field(default=("", ""), compare=False, kw_only=True)
 
     def around(self, partial_word: str) -> tuple[str, str]:

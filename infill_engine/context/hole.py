@@ -6,8 +6,8 @@ The text to the right of the cursor on its line stays, so the hole ends where th
 
 from tree_sitter import Tree
 
-from infill_engine.context.bodies import among_values, body_missing
 from infill_engine.context.drafts.error_checks import LINES, error_check
+from infill_engine.context.missing_bodies import among_values, body_missing
 from infill_engine.text import delimiters, lines, syntax
 from infill_engine.text.embedded import region
 from infill_engine.text.languages import language as language_named

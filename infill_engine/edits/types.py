@@ -215,8 +215,8 @@ class NextEditRequest:
 
     `rows` [first, last) of the text were edited last. `history` has the last edits of all documents, the newest last,
     and `diagnostics` the errors in the text. `cursor` is the offset where the user types, None if nobody does. `path`
-    is relative to the document's project, and `project_text` names its `ProjectText`; either may be "". `show_from` is
-    the confidence from which completions appear unasked, or a level of eagerness; see `edits_from`.
+    is relative to the document's project, and `project_name` is that of its text; either may be "". `show_from` is the
+    confidence from which completions appear unasked, or a level of eagerness; see `edits_from`.
     """
 
     text: str
@@ -226,7 +226,7 @@ class NextEditRequest:
     history: tuple[PastEdit, ...]
     cursor: int | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
-    project_text: str = ""
+    project_name: str = ""
     show_from: float | Eagerness = Eagerness.BALANCED
 
 

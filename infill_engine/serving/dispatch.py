@@ -255,7 +255,7 @@ class Dispatch:
                 return
             if not is_indexed:
                 self._queues.index(name, task)
-            elif self._last_read is not None and self._last_read.project_text == name:
+            elif self._last_read is not None and self._last_read.project_name == name:
                 self._queues.prefetch_again(self._last_read)
 
     def _file(self, task: Task) -> None:

@@ -78,10 +78,10 @@ class Task:
         return isinstance(self.message, Background)
 
     @property
-    def project_text(self) -> str:
+    def project_name(self) -> str:
         """The name of the text around the document that the work reads; "" if there is none."""
         read = self.reads
-        return "" if read is None else read.project_text
+        return "" if read is None else read.project_name
 
     @property
     def reads(self) -> Surroundings | None:

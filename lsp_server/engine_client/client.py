@@ -167,7 +167,7 @@ class EngineClient:
 
     def index_project(self, project_text: ProjectText) -> None:
         """Have the engine index a text that requests will name, if it can use it. Repeated for every new engine."""
-        if project_text.text and self.status.state is State.READY and self.status.window.project_text:
+        if project_text.text and self.status.state is State.READY and self.status.window.wants_project:
             self._send(IndexProject(project_text))
 
     def _join_or_send(self, document: str, request: InfillRequest, due: float) -> PendingInfill | None:

@@ -168,7 +168,7 @@ def _model_search(session: Session, snapshot: Snapshot, errors: Sequence[Reporte
         wait_seconds=wait_seconds,
         on_late=tell,
         diagnostics=tuple(Diagnostic(error.line, error.message) for error in errors[:MOST_ERRORS]),
-        project_text=workspace.project_text(snapshot).name,
+        project_name=workspace.project_text(snapshot).name,
         show_from=workspace.settings.show_from,
     )
 

@@ -41,6 +41,7 @@ REASONS: Mapping[Reason, Explanation] = {
     Reason.UNSUPPORTED: Explanation("document not supported", "The document is not text, too large, or not open."),
     Reason.LOADING: Explanation("still loading", "The model is being loaded."),
     Reason.WORKER_FAILED: Explanation("engine stopped", "The engine stopped or could not be started."),
+    Reason.FAILED: Explanation("an error", "The request failed. The server's log names the error."),
 }
 
 NO_EDIT_REASONS: Mapping[NoEditReason, Explanation] = {

@@ -59,7 +59,7 @@ class Completions:
             answer = Answer(reason=Reason.CANCELLED)
         except Exception as fault:
             log.error("a request failed: %s", without_text(fault))
-            answer = Answer(reason=Reason.WORKER_FAILED)
+            answer = Answer(reason=Reason.FAILED)
         elapsed_ms = (now() - asked.arrived) * 1000
         self.status.answered(thinking, answer.reason, elapsed_ms)
         self.counters.answered(answer.reason, elapsed_ms)

@@ -72,7 +72,7 @@ def build_request(
         settings.show_from,
         indent,
         path=path,
-        project_text=project.name,
+        project_name=project.name,
         wider_context=wider_context,
     )
 
@@ -89,7 +89,7 @@ def build_context(
     prefix, suffix = window_at(lines, row, column, window)
     wider_context = _wider_context(*_sides(lines, place), prefix, suffix)
     return Surroundings(
-        prefix, suffix, snapshot.language, path=path, project_text=project.name, wider_context=wider_context
+        prefix, suffix, snapshot.language, path=path, project_name=project.name, wider_context=wider_context
     )
 
 
@@ -128,7 +128,7 @@ def build_rewrite(
         Holes(texts, tuple(gaps)),
         candidates,
         path=path,
-        project_text=project.name,
+        project_name=project.name,
         wider_context=_wider_context(before, after, prefix, suffix),
     )
 

@@ -27,7 +27,7 @@ from infill_engine.types import Answer, Candidate
 from tests.toy_engine import ToyEngine
 
 class Recorder(ToyEngine):
-    window = WindowSettings(project_text=True)
+    window = WindowSettings(wants_project=True)
     def answer(self, request, deadline, observer):
         if "fail_here" in request.prefix:
             raise ValueError(request.prefix)

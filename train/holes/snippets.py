@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from cachetools import LRUCache
 
 from infill_engine.context.project_text import joined, nearest_first
-from infill_engine.context.retrieval import Retriever
+from infill_engine.context.snippets import SnippetRetriever
 from infill_engine.context.window import WIDER_CONTEXT_CHARS
 from infill_engine.errors import InputError
 from infill_engine.models.trunk.prompt import TrunkVocabulary, build_head, fitting
@@ -65,7 +65,7 @@ class Heads:
         for file in files:
             if file.package:
                 self._packages[file.package, file.language][PurePosixPath(file.path)] = file.text
-        self._retrievers: LRUCache[tuple[str, str], tuple[Retriever, str]] = LRUCache(RETRIEVERS)
+        self._retrievers: LRUCache[tuple[str, str], tuple[SnippetRetriever, str]] = LRUCache(RETRIEVERS)
 
     def of(self, file: File, rng: random.Random) -> HeadOf:
         """Return the `HeadOf` of a window that will be drawn from a file."""
@@ -81,20 +81,20 @@ class Heads:
             wider_context = text[max(start - WIDER_CONTEXT_CHARS, 0) : start], text[below : below + WIDER_CONTEXT_CHARS]
             prefix = text[max(start, at - SHOWN_CHARS) : at]
             request = InfillRequest(
-                prefix, suffix, file.language, project_text=name, wider_context=wider_context, path=file.path
+                prefix, suffix, file.language, project_name=name, wider_context=wider_context, path=file.path
             )
             snippets = retriever.retrieve_anew(request, partial(fitting, self._vocabulary))
             return build_head(self._vocabulary, file.path, snippets)
 
         return head
 
-    def _retriever_of(self, file: File) -> tuple[Retriever, str]:
+    def _retriever_of(self, file: File) -> tuple[SnippetRetriever, str]:
         key = file.package, file.path
         if key not in self._retrievers:
             own, package = PurePosixPath(file.path), self._packages[file.package, file.language]
             others = nearest_first(own, (path for path in package if path != own))
             project_text = joined((str(path), package[path]) for path in others)
-            retriever = Retriever()
+            retriever = SnippetRetriever()
             deque(retriever.index(project_text), maxlen=0)
             self._retrievers[key] = retriever, project_text.name
         return self._retrievers[key]

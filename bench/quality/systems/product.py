@@ -139,7 +139,7 @@ class EngineSystem:
         if self.with_drafts:
             deque(self.engine.index_project(question.project_text), maxlen=0)
         else:
-            request = replace(request, drafts=(), project_text="", wider_context=("", ""))
+            request = replace(request, drafts=(), project_name="", wider_context=("", ""))
         self.engine.forget()
         if not self.cold:
             line = request.prefix.rfind("\n") + 1

@@ -49,7 +49,7 @@ from infill_engine.types import (
 from lsp_server.engine_client.link import read_frame_async
 
 _HOLE = Hole(HoleKind.BLOCK, 6, "    ", ")]")
-_REQUEST = InfillRequest("x = '😀\u2028", "')\r\n", "python", _HOLE, (Draft("foo()\n", 12),), 3, project_text="a name")
+_REQUEST = InfillRequest("x = '😀\u2028", "')\r\n", "python", _HOLE, (Draft("foo()\n", 12),), 3, project_name="a name")
 MESSAGES: tuple[Message, ...] = (
     Infill(7, "file:///a.py", _REQUEST, 12345.5),
     Infill(8, "d", InfillRequest("", ""), 0.0),

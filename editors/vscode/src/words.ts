@@ -21,6 +21,7 @@ const HELP: Record<string, string> = {
     undo: '*Infill: Trigger* asks anyway.',
     dismissed: '*Infill: Trigger* shows it anyway.',
     worker_failed: '*Infill: Restart Engine* starts it again.',
+    failed: '*Infill: Show Log* shows the log.',
 };
 
 /** The same for next edits, without marks: it is shown in a message. */

@@ -80,7 +80,7 @@ def _region(
         "",
         request.language,
         path=request.path,
-        project_text=request.project_text,
+        project_name=request.project_name,
         wider_context=(text[max(0, start - WIDER_CONTEXT_CHARS) : start], text[end : end + WIDER_CONTEXT_CHARS]),
     )
     lines = with_plain_ends(text[start:end]).split("\n")[:-1]

@@ -14,11 +14,15 @@ Scopes
 
 Names
 
-    @local.definition.<kind>   `hoisted` ones belong to the enclosing function, `member` and `method` ones to the class;
-                               an `assigned` one defines the name only where it is not seen yet, a `free` one then
-                               for the whole text; `method` and `routine` define what is called, `tag` and
-                               `<kind>.type` a type; a `promoted` one is a parameter and a member of the class
-                               that is @local.named, an `accessor` a member and a method that reads it
+    @local.definition.<kind>   `variable`, `parameter`, `class` and `function` define a name in their scope; an
+                               `import` is a name that another file defines, an `alias` a name for it in this file,
+                               a `module` the name of a file, a `package` the first part of one, and a `file` is
+                               declared under the name of its file; `hoisted` ones belong to the enclosing
+                               function, `member` and `method` ones to the class; an `assigned` one defines the
+                               name only where it is not seen yet, a `free` one then for the whole text; `method`
+                               and `routine` define what is called, `tag` and `<kind>.type` a type; a `promoted`
+                               one is a parameter and a member of the class that is @local.named, an `accessor` a
+                               member and a method that reads it
     @local.words               a string whose words are the definitions
     @local.from                names that are defined in it are seen from its end on
     @local.anew                likewise, and each definition is a variable of its own

@@ -14,7 +14,7 @@ from infill_engine.models.trunk.slots import TEXTS, Blocks, text_rows
 from infill_engine.models.trunk.soft_prompt import SoftPrompt
 from infill_engine.settings import WindowSettings
 
-WINDOW = WindowSettings(prefix_chars=1600, suffix_chars=500, project_text=True)
+WINDOW = WindowSettings(prefix_chars=1600, suffix_chars=500, wants_project=True)
 MOST_ROWS = 64  # of a pass, if the backend sets no limit
 CACHES = 4  # prompts that are kept: of two editor windows, of a new reading in one, and of a brief visit elsewhere
 
@@ -69,7 +69,7 @@ class TrunkModel:
         leaves less to read.
         """
         part, large_part = min(part, self.most_rows), min(large_part, self.most_rows)
-        prompt, cache = self._kept_for(prompt) if hurried else (prompt, self._cache_to_read(prompt))
+        prompt, cache = self._choose_for_request(prompt) if hurried else (prompt, self._choose_for_reading(prompt))
         if self._is_served_by_others(prompt, cache):
             large_part = part
         yield from cache.read(prompt, part, large_part, hurried=hurried)
@@ -133,7 +133,7 @@ class TrunkModel:
 
         return run_pass
 
-    def _kept_for(self, prompt: Prompt) -> tuple[Prompt, PromptCache]:
+    def _choose_for_request(self, prompt: Prompt) -> tuple[Prompt, PromptCache]:
         """Return the prompt with the head of the cache that leaves the least to read, and that cache.
 
         Among equals, a cache whose suffix is up to date wins, then the most recently used one.
@@ -145,8 +145,8 @@ class TrunkModel:
         prompts = [(replace(prompt, head=cache.prompt.head), cache) for cache in reversed(self._caches)]
         found, cache = min(prompts, key=cost, default=(prompt, None))
         if cache is None or not self._shares_much(cache, found):
-            return prompt, self._cache_for(prompt)
-        self._used_last(cache)
+            return prompt, self._most_shared(prompt)
+        self._mark_used(cache)
         return found, cache
 
     def _is_served_by_others(self, prompt: Prompt, cache: PromptCache) -> bool:
@@ -154,36 +154,36 @@ class TrunkModel:
         others = (other for other in self._caches if other is not cache)
         return any(other.waits_for(replace(prompt, head=other.prompt.head)) <= HURRIED_ROWS for other in others)
 
-    def _cache_to_read(self, prompt: Prompt) -> PromptCache:
+    def _choose_for_reading(self, prompt: Prompt) -> PromptCache:
         """Return a cache for a prompt that nobody waits for. One with an outdated suffix is left to serve meanwhile."""
-        serving = self._cache_for(prompt)
+        serving = self._most_shared(prompt)
         if not serving.has_outdated_suffix_for(prompt):
             return serving
         others = [cache for cache in reversed(self._caches) if cache is not serving]
         beside = max(others, key=lambda cache: cache.shared(prompt), default=None)
         if beside is None or not self._shares_much(beside, prompt):
-            beside = self._unused()
+            beside = self._least_used()
         beside.take_prefix(serving, prompt)
-        self._used_last(beside)
+        self._mark_used(beside)
         return beside
 
-    def _unused(self) -> PromptCache:
+    def _least_used(self) -> PromptCache:
         """A new cache, or the least recently used one."""
         return PromptCache(self.backend) if len(self._caches) < CACHES else self._caches[0]
 
-    def _cache_for(self, prompt: Prompt) -> PromptCache:
+    def _most_shared(self, prompt: Prompt) -> PromptCache:
         """The cache that shares most with a prompt; a new one or the least recently used one if none shares much."""
         best = max(reversed(self._caches), key=lambda cache: cache.shared(prompt), default=None)
         if best is None or not self._shares_much(best, prompt):
-            best = self._unused()
-        self._used_last(best)
+            best = self._least_used()
+        self._mark_used(best)
         return best
 
     def _shares_much(self, cache: PromptCache, prompt: Prompt) -> bool:
         shared, head = cache.shared(prompt), len(cache.held.head)
         return shared - head > len(prompt.prefix) // 4 or 2 * shared >= len(cache.held.tokens)
 
-    def _used_last(self, cache: PromptCache) -> None:
+    def _mark_used(self, cache: PromptCache) -> None:
         """Mark a cache as the last one used. Only it keeps its predictions: a full buffer of them takes 70 MB."""
         others = [other for other in self._caches if other is not cache]
         for other in others:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
-from infill_engine.context.retrieval import Snippet
+from infill_engine.context.snippets import Snippet
 from infill_engine.models.tokenizer import LONGEST_PARTIAL, TokenizerVocabulary
 from infill_engine.text.lines import last_line
 

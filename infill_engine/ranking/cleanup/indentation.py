@@ -2,7 +2,7 @@
 
 import re
 
-from infill_engine.context.bodies import header_indent
+from infill_engine.context.missing_bodies import header_indent
 from infill_engine.text import delimiters, indents, lines
 from infill_engine.text.languages import Bodies, Language
 from infill_engine.text.languages import language as language_named

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from infill_engine.context.retrieval import Snippet
+from infill_engine.context.snippets import Snippet
 from infill_engine.edits.types import PastEdit, Region
 from infill_engine.models.trunk.prompt import PREFIX_TOKENS, Prompt, TrunkVocabulary
 from infill_engine.text.lines import with_plain_ends

@@ -47,7 +47,7 @@ class Rewriting:
     """The search in one region. `part` is the number of rows that a pass may have. `found` are the changes so far."""
 
     model: TrunkModel
-    read: PromptCache
+    cache: PromptCache
     prompt: DiffPrompt
     part: int
     region: Region
@@ -59,9 +59,9 @@ class Rewriting:
             return True
         unchanged = self._writer([], [])
         try:
-            (starts,) = yield from run_together(self.model, self.read, [self._line_starts(unchanged)], self.part)
+            (starts,) = yield from run_together(self.model, self.cache, [self._line_starts(unchanged)], self.part)
             changes = [self._try(unchanged, place, starts[place.line]) for place in self._promising(starts)]
-            yield from run_together(self.model, self.read, changes, self.part)
+            yield from run_together(self.model, self.cache, changes, self.part)
         except OutOfTime:
             return False
         return True
@@ -73,10 +73,10 @@ class Rewriting:
 
     @cached_property
     def _patch(self) -> Ngrams:
-        return Ngrams([np.array([*self.read.prompt.prefix, *self.read.prompt.middle, *self._region])])
+        return Ngrams([np.array([*self.cache.prompt.prefix, *self.cache.prompt.middle, *self._region])])
 
     def _writer(self, slots: Sequence[int], tokens: Sequence[int]) -> LineWriter:
-        return LineWriter(self.model.vocabulary, self.read, self._patch, [*slots], [*tokens])
+        return LineWriter(self.model.vocabulary, self.cache, self._patch, [*slots], [*tokens])
 
     def _line_starts(self, writer: LineWriter) -> Writing[list[Floats]]:
         """Read the region's lines as unchanged. Returns the prediction at the beginning of each [V]."""
@@ -85,9 +85,9 @@ class Rewriting:
             wanted.add(max(wanted) + len(line.tokens))
         while rest := self._region[len(writer.tokens) :]:
             first = len(writer.tokens) + 1
-            rows = yield from writer.take(rest[: max(1, self.part - len(self.read.waiting))])
+            rows = yield from writer.take(rest[: max(1, self.part - len(self.cache.waiting))])
             starts += [row.copy() for at, row in enumerate(rows, first) if at in wanted]
-        after_prompt = self.read.continuations.get(())
+        after_prompt = self.cache.continuations.get(())
         assert after_prompt is not None  # the first pass has read it
         return [after_prompt.logprobs, *starts]
 

@@ -28,7 +28,7 @@ class Wanted:
 Writing = Generator[Wanted, list[Prediction], T]  # receives the predictions after the tokens
 
 
-def run_together(model: TrunkModel, read: PromptCache, writings: Sequence[Writing[T]], most_rows: int) -> Job[list[T]]:
+def run_together(model: TrunkModel, cache: PromptCache, writings: Sequence[Writing[T]], most_rows: int) -> Job[list[T]]:
     """Run all writings to their ends, and return what they return.
 
     When rows are scarce, earlier writings take precedence. A pass has at most `most_rows` rows, unless a single writing
@@ -49,13 +49,13 @@ def run_together(model: TrunkModel, read: PromptCache, writings: Sequence[Writin
     for number in range(len(writings)):
         go_on(number, None)
     while wanted:
-        chosen = _fitting(wanted, read.free_slots, most_rows - len(read.waiting))
+        chosen = _fitting(wanted, cache.free_slots, most_rows - len(cache.waiting))
         if not chosen:
             go_on(max(wanted), NoRoom())
             continue
-        rows = len(read.waiting) + sum(len(wanted[number].tokens) for number in chosen)
+        rows = len(cache.waiting) + sum(len(wanted[number].tokens) for number in chosen)
         yield Work(Phase.PASS, model.cost_rows(rows))
-        for number, found in _one_pass(read, {number: wanted[number] for number in chosen}):
+        for number, found in _one_pass(cache, {number: wanted[number] for number in chosen}):
             go_on(number, found)
     return [ended[number] for number in range(len(writings))]
 
@@ -71,7 +71,7 @@ def _fitting(wanted: dict[int, Wanted], free: int, most_rows: int) -> list[int]:
     return chosen
 
 
-def _one_pass(read: PromptCache, wanted: dict[int, Wanted]) -> Iterator[tuple[int, list[Prediction]]]:
+def _one_pass(cache: PromptCache, wanted: dict[int, Wanted]) -> Iterator[tuple[int, list[Prediction]]]:
     tokens: list[int] = []
     depths: list[int] = []
     parents: list[list[int]] = []
@@ -80,7 +80,7 @@ def _one_pass(read: PromptCache, wanted: dict[int, Wanted]) -> Iterator[tuple[in
         parents += [[*each.after, *(~before for before in range(rows.start, row))] for row in rows]
         depths += range(len(each.after), len(each.after) + len(rows))
         tokens += each.tokens
-    after, _ = read.run_pass(tokens, depths, parents)
+    after, _ = cache.run_pass(tokens, depths, parents)
     found = iter(after)
     for number, each in wanted.items():
         yield number, [*islice(found, len(each.tokens))]

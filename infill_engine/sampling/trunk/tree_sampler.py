@@ -9,7 +9,7 @@ from functools import partial
 from infill_engine.budget.deadline import now, since, timed
 from infill_engine.budget.work import AskLimit, Costs, Job, OutOfTime, Phase, Work, leaving
 from infill_engine.context.ngrams import CachedLines, Ngrams
-from infill_engine.context.retrieval import Retriever
+from infill_engine.context.snippets import SnippetRetriever
 from infill_engine.edits.types import Region
 from infill_engine.models.trunk.forms import MASKS, PassForm
 from infill_engine.models.trunk.model import WINDOW, TrunkModel
@@ -46,7 +46,7 @@ class TreeSampler(Proposer):
         self.costs = Costs()
         self.part_ms, self.large_part_ms = PART_MS, LARGE_PART_MS
         self._lines = CachedLines(model.vocabulary.encode)
-        self._retriever = Retriever()
+        self._retriever = SnippetRetriever()
         self._memory_faults = 0
 
     @property
@@ -69,10 +69,10 @@ class TreeSampler(Proposer):
         before, partial_word = vocabulary.split_partial_word(around.prefix)
         snippets = self._retriever.retrieve(around, partial(fitting, vocabulary))
         head = build_head(vocabulary, around.path, snippets)
-        read = yield from self._read(self.model.prompt(before, around.suffix, head))
-        if read.waiting:
-            yield Work(Phase.PASS, self.model.cost_rows(len(read.waiting)))
-            read.after_prompt()
+        cache = yield from self._read(self.model.prompt(before, around.suffix, head))
+        if cache.waiting:
+            yield Work(Phase.PASS, self.model.cost_rows(len(cache.waiting)))
+            cache.after_prompt()
         yield from self._lines.encode(around.around(partial_word))
 
     def propose(
@@ -89,9 +89,9 @@ class TreeSampler(Proposer):
             rows = self.model.rows_to_read(prompt)
             readable = yield from self._readable(rows)
             if readable == rows:
-                read = yield from self._read(prompt, hurried=True)
+                cache = yield from self._read(prompt, hurried=True)
             elif readable:
-                read = yield from self.model.read_nearest(prompt, readable)
+                cache = yield from self.model.read_nearest(prompt, readable)
             else:
                 raise OutOfTime
         except OutOfTime:
@@ -99,14 +99,14 @@ class TreeSampler(Proposer):
         read_ms = since(began)
         began = now()
         ngrams = yield from self._count_in_time(request, partial_word)
-        search = TreeSearch(self.model, read, request, hole, holes, partial_word, ngrams, self.costs)
+        search = TreeSearch(self.model, cache, request, hole, holes, partial_word, ngrams, self.costs)
         search.insert(drafts)
         passes = yield from search.run()
         if not search.tree.nodes[ROOT].seen:
             return Proposals(unscored_drafts(drafts), read_ms, incomplete_context=True)
         proposals = search.proposals(drafts, passes) or ([] if search.is_complete else None)
-        incomplete = read.outdated_suffix or readable < rows
-        final = self._retriever.has_indexed(request.project_text) and not incomplete
+        incomplete = cache.outdated_suffix or readable < rows
+        final = self._retriever.has_indexed(request.project_name) and not incomplete
         return Proposals(proposals, read_ms, since(began), incomplete_context=incomplete, final=final)
 
     def rewrite(self, region: Region) -> Job[Changes]:
@@ -115,10 +115,10 @@ class TreeSampler(Proposer):
         prompt = diff_prompt(self.model.vocabulary, region, definitions, self.model.held_separately)
         part = self._largest_part(EDIT_MS, self.best_pass_ms)
         try:
-            read = yield from self.model.read_separately(prompt.prompt, part=part)
+            cache = yield from self.model.read_separately(prompt.prompt, part=part)
         except OutOfTime:
             return Changes(final=False)
-        rewriting = Rewriting(self.model, read, prompt, part, region)
+        rewriting = Rewriting(self.model, cache, prompt, part, region)
         final = yield from rewriting.run()
         return Changes(tuple(rewriting.found), final)
 

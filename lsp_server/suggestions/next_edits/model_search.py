@@ -20,7 +20,7 @@ class ModelSearch:
 
     The model may take `seconds` for all regions together, and a question waits `wait_seconds` for it. `on_late` is
     called if it finds something later. `diagnostics` are the errors that other servers report in the document, and
-    `project_text` is the name of the project's text around it. `show_from` is what the settings say of completions.
+    `project_name` is the name of the project's text around it. `show_from` is what the settings say of completions.
     """
 
     engine: EngineClient
@@ -29,7 +29,7 @@ class ModelSearch:
     wait_seconds: float
     on_late: Callable[[], None] = lambda: None
     diagnostics: tuple[Diagnostic, ...] = ()
-    project_text: str = ""
+    project_name: str = ""
     show_from: float | Eagerness = Eagerness.BALANCED
 
     async def ask(self, request: NextEditRequest) -> NextEdits:
@@ -65,7 +65,7 @@ class ModelSearch:
             history,
             cursor,
             self.diagnostics,
-            self.project_text,
+            self.project_name,
             self.show_from,
         )
 

@@ -92,7 +92,7 @@ def test_a_text_is_counted_piece_by_piece_behind_everything_else(bench: Bench) -
 def test_what_names_a_text_is_read_again_when_that_is_known(bench: Bench) -> None:
     known, other = ProjectText.of("y"), ProjectText.of("z")
     bench.engine.finish.release(3)
-    bench.dispatch.receive(Prefetch("d", Surroundings("w", "", project_text=known.name)))
+    bench.dispatch.receive(Prefetch("d", Surroundings("w", "", project_name=known.name)))
     assert bench.next_call() == ("prefetch", "w")
     for text in (other, known):
         bench.dispatch.receive(IndexProject(text))

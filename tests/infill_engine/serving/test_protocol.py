@@ -53,7 +53,7 @@ from lsp_server.engine_client.link import read_frame_async
 
 HOLE = Hole(HoleKind.BLOCK, 6, "    ", ")]")
 DRAFTS = (Draft("foo()\n", 12), Draft("", 0))
-FULL = InfillRequest("x = '😀\u2028", "')\r\n", "python", HOLE, DRAFTS, 3, path="a.py", project_text="a name")
+FULL = InfillRequest("x = '😀\u2028", "')\r\n", "python", HOLE, DRAFTS, 3, path="a.py", project_name="a name")
 SEVERAL = AlternativesRequest("x", "y", "python", HOLE, Holes(("a", "b", "a"), (Gap(" = ", HOLE), Gap(" ", None, 0))))
 PAST = PastEdit("a.py", "one\n", "two\n", "above\n")
 NEXT = NextEditRequest("two\n😀\n", (0, 1), "python", "a.py", (PAST,), 3, (Diagnostic(1, "no such name"),), "a name")
@@ -79,7 +79,7 @@ MESSAGES: list[Message] = [
         (PreviewRow(("😀", ""), ("draft", "open"), (0.5, 0.0), Source.RETRIEVAL), PreviewRow((), (), (), Source.MODEL)),
     ),
     Status(State.LOADING, "reading weights", 0.5),
-    Status(State.READY, "", 1.0, "default", "cpu", WindowSettings(70, 30, project_text=True)),
+    Status(State.READY, "", 1.0, "default", "cpu", WindowSettings(70, 30, wants_project=True)),
     Answered(
         7, Answer((Candidate("y)", 0.5, True, 3, Source.RETRIEVAL), Candidate("", 0.0)), None, 1.5, 2.5, 4.0, True)
     ),

@@ -42,7 +42,7 @@ def test_a_folder_that_is_gone_is_said(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "INFILL_STATE_DIR": str(tmp_path)}
     done = subprocess.run(["sh", "-c", command], cwd=gone, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr == "infill-ls: the folder you are in is gone; change to another one\n"
+    assert done.stderr == "infill-ls: the current folder no longer exists; change to another one\n"
 
 
 def test_choices_are_shown_as_they_are_written(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from infill_engine.serving.__main__ import serve
 from tests.toy_engine import ToyEngine
 
 class Counting(ToyEngine):
-    window = WindowSettings(project_text=True)
+    window = WindowSettings(wants_project=True)
     calls = 0
     texts = []
     def index_project(self, project_text):

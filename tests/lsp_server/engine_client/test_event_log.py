@@ -30,7 +30,7 @@ from infill_engine.types import Answer, Candidate, Reason
 from tests.toy_engine import ToyEngine
 
 class Repeating(ToyEngine):
-    window = WindowSettings(project_text=True)
+    window = WindowSettings(wants_project=True)
 
     def answer(self, request, deadline, observer):
         if request.suffix == "fail":
@@ -77,7 +77,7 @@ async def test_the_log_has_all_events_and_no_text(tmp_path: Path, monkeypatch: p
         client.index_project(around)
         for suffix in ("", "fail"):
             request = InfillRequest(
-                SECRET, suffix, drafts=(Draft(SECRET, 9),), project_text=around.name, path=f"{SECRET}.py"
+                SECRET, suffix, drafts=(Draft(SECRET, 9),), project_name=around.name, path=f"{SECRET}.py"
             )
             client.prefetch(f"file:///{SECRET}.py", request)
             await client.ask(f"file:///{SECRET}.py", request, now() + WAIT)

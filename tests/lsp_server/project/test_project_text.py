@@ -188,11 +188,11 @@ async def test_the_engine_gets_what_was_read_and_requests_name_it(project: Path)
     session.engine.index_project = got.append  # type: ignore[method-assign]
     snapshot = opened(session, project)
     session.prefetch.read_project(snapshot)
-    assert session.requests.completion(snapshot, (0, 0)).project_text == ""
+    assert session.requests.completion(snapshot, (0, 0)).project_name == ""
     await settled(session)
     (near,) = got
     assert LINE in near.text
-    assert session.requests.completion(snapshot, (0, 0)).project_text == near.name
+    assert session.requests.completion(snapshot, (0, 0)).project_name == near.name
 
 
 async def test_a_new_worker_gets_it_again(project: Path) -> None:

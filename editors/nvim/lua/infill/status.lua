@@ -28,6 +28,7 @@ local HELP = {
   undo = 'Keep typing.',
   dismissed = '`:Infill pick` lists it.',
   worker_failed = '`:Infill restart` starts it again.',
+  failed = '`:Infill log` shows the log.',
 }
 ---@type table<string, string> the same for next edits
 local NEXT_EDIT_HELP = { failed = '`:Infill log` shows the log' }

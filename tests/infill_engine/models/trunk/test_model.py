@@ -9,7 +9,7 @@ from jobs import limited
 from tiny_trunk import tiny_model
 
 from infill_engine.budget.work import OutOfTime, finished
-from infill_engine.context.retrieval import Snippet
+from infill_engine.context.snippets import Snippet
 from infill_engine.models.trunk.model import MOST_ROWS
 from infill_engine.models.trunk.network import UNSEEN, attention, forward, normed
 from infill_engine.models.trunk.prompt import HEAD_TOKENS, SNIPPET_TOKENS, Prompt, build_head, build_prompt, fitting

@@ -12,7 +12,7 @@ from patching_trunk import patching_model
 
 from infill_engine.budget.deadline import Deadline, FinishMargin
 from infill_engine.budget.work import Budget
-from infill_engine.context.retrieval import Snippet
+from infill_engine.context.snippets import Snippet
 from infill_engine.edits.types import Diagnostic, NextEditRequest, PastEdit, Region, applied
 from infill_engine.engine.engine import Engine
 from infill_engine.ranking.calibration import Calibration

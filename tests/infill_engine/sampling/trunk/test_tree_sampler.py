@@ -144,7 +144,7 @@ def test_inside_a_line_texts_keep_brackets_balanced(sampler):
 
 def test_a_request_that_names_text_not_indexed_yet_is_worth_another_try(sampler):
     project_text = ProjectText.of("self.height = height\n")
-    named = replace(REQUEST, project_text=project_text.name)
+    named = replace(REQUEST, project_name=project_text.name)
     assert not proposal(sampler, named).final
     list(sampler.index(project_text))
     assert proposal(sampler, named).final
@@ -190,7 +190,7 @@ class Slow:
 HURRIED_ROWS = joined(
     [("app/shapes.py", "def draw_shape(width, height):\n    return width\n"), ("app/far.py", "far = 1\n" * 40)]
 )
-CALLING = replace(REQUEST, prefix="draw_shape(1)\n" + PREFIX, project_text=HURRIED_ROWS.name, path="app/box.py")
+CALLING = replace(REQUEST, prefix="draw_shape(1)\n" + PREFIX, project_name=HURRIED_ROWS.name, path="app/box.py")
 
 
 def test_snippets_are_read_ahead_and_used_by_hurried_requests(sampler):

@@ -106,7 +106,7 @@ class SnippetIndex:
             self.chunks.append(Snippet(path, text, names))
 
 
-class Retriever:
+class SnippetRetriever:
     """The indexed texts around a few documents, and the last snippets of each of these documents."""
 
     def __init__(self) -> None:
@@ -151,7 +151,7 @@ class Retriever:
         return list(_in_turn(lists))
 
     def _indexes_for(self, request: Surroundings) -> list[SnippetIndex]:
-        known = self._indexes.get(request.project_text)
+        known = self._indexes.get(request.project_name)
         return [_index_of(request.path, request.wider_context, request.language), *([] if known is None else [known])]
 
 

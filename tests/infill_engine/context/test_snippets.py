@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from infill_engine.context import retrieval
+from infill_engine.context import snippets
 from infill_engine.context.project_text import joined
-from infill_engine.context.retrieval import CANDIDATES, CHUNK_LINES, KEPT, Retriever, Snippet
+from infill_engine.context.snippets import CANDIDATES, CHUNK_LINES, KEPT, Snippet, SnippetRetriever
 from infill_engine.types import InfillRequest, ProjectText
 
 NET = "def open_connection(host, port, timeout=3):\n" + "    step()\n" * 9
@@ -31,8 +31,8 @@ def project(**files: str) -> ProjectText:
     return joined((f"app/{name}.py", text) for name, text in files.items())
 
 
-def knowing(project_text: ProjectText) -> Retriever:
-    retriever = Retriever()
+def knowing(project_text: ProjectText) -> SnippetRetriever:
+    retriever = SnippetRetriever()
     deque(retriever.index(project_text), maxlen=0)
     return retriever
 
@@ -42,7 +42,7 @@ NEAR = project(net=NET, model=MODEL, like=LIKE, noise=NOISE)
 
 def asked(prefix: str, suffix: str = "\n", near: ProjectText = NEAR) -> list[Snippet]:
     return list(
-        knowing(near).retrieve(InfillRequest(prefix, suffix, project_text=near.name, path="app/here.py"), everything)
+        knowing(near).retrieve(InfillRequest(prefix, suffix, project_name=near.name, path="app/here.py"), everything)
     )
 
 
@@ -88,13 +88,13 @@ def test_the_far_text_of_the_document_itself_is_searched() -> None:
     request = InfillRequest(
         "draw_box(1)\n", "", path="app/here.py", wider_context=(NOISE, "def draw_box(width):\n    pass\n")
     )
-    (first, *_) = Retriever().retrieve(request, everything)
+    (first, *_) = SnippetRetriever().retrieve(request, everything)
     assert first == Snippet("app/here.py", "def draw_box(width):\n    pass")
 
 
 def test_snippets_stay_while_a_line_is_typed() -> None:
     retriever = knowing(NEAR)
-    request = replace(REQUEST, project_text=NEAR.name)
+    request = replace(REQUEST, project_name=NEAR.name)
     typed = "account = Account(owner).deposit(total)"
     found = {retriever.retrieve(replace(request, prefix=PREFIX + typed[:n]), first_two) for n in range(len(typed))}
     assert len(found) == 1
@@ -103,7 +103,7 @@ def test_snippets_stay_while_a_line_is_typed() -> None:
 
 def test_snippets_stay_as_long_as_they_are_nearly_as_good() -> None:
     retriever = knowing(NEAR)
-    request = replace(REQUEST, project_text=NEAR.name)
+    request = replace(REQUEST, project_name=NEAR.name)
     before = retriever.retrieve(request, first_two)
     assert retriever.retrieve(replace(request, prefix=PREFIX + "x = 1\n    y = 2\n    "), first_two) == before
     other = "one.deposit(3)\ntwo = Account(3)\ntotal = basket\n"
@@ -113,7 +113,7 @@ def test_snippets_stay_as_long_as_they_are_nearly_as_good() -> None:
 
 
 def test_a_snippet_that_has_been_changed_or_come_into_view_goes() -> None:
-    retriever = Retriever()
+    retriever = SnippetRetriever()
     request = InfillRequest(
         "draw_box(1)\n", "", path="app/here.py", wider_context=(NOISE, "def draw_box(width):\n    pass\n")
     )
@@ -123,7 +123,7 @@ def test_a_snippet_that_has_been_changed_or_come_into_view_goes() -> None:
 
 
 def test_a_text_is_known_when_all_of_it_was_indexed() -> None:
-    retriever, request = Retriever(), replace(REQUEST, project_text=NEAR.name)
+    retriever, request = SnippetRetriever(), replace(REQUEST, project_name=NEAR.name)
     pieces = retriever.index(NEAR)
     next(pieces)
     assert not retriever.has_indexed(NEAR.name)
@@ -141,7 +141,7 @@ def test_no_text_has_no_name_and_need_not_be_indexed() -> None:
 
 def test_only_the_last_texts_are_kept() -> None:
     texts = [ProjectText.of("abc\n" * number) for number in range(1, KEPT + 2)]
-    retriever = Retriever()
+    retriever = SnippetRetriever()
     for text in texts:
         deque(retriever.index(text), maxlen=0)
     assert [retriever.has_indexed(text.name) for text in texts] == [False] + [True] * KEPT
@@ -155,21 +155,21 @@ def test_equal_texts_have_equal_names() -> None:
 
 def test_only_the_named_text_is_searched() -> None:
     retriever = knowing(NEAR)
-    assert retriever.retrieve(replace(REQUEST, project_text="another"), everything) == ()
+    assert retriever.retrieve(replace(REQUEST, project_name="another"), everything) == ()
 
 
 def test_huge_files_are_indexed_in_small_pieces_and_snippets_stay_small(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
-    add = retrieval.SnippetIndex._add_chunk
+    add = snippets.SnippetIndex._add_chunk
     monkeypatch.setattr(
-        retrieval.SnippetIndex, "_add_chunk", lambda self, path, lines: (seen.append(1), add(self, path, lines))[1]
+        snippets.SnippetIndex, "_add_chunk", lambda self, path, lines: (seen.append(1), add(self, path, lines))[1]
     )
     huge = "word = other_word + third_word\n" * 3_000 + "x = '" + "long word " * 50_000 + "'\n"
-    retriever, near, most = Retriever(), project(huge=huge), 0
+    retriever, near, most = SnippetRetriever(), project(huge=huge), 0
     for _ in retriever.index(near):
         most, seen[:] = max(most, len(seen)), []
-    assert most <= retrieval.PIECE_LINES // retrieval.CHUNK_STEP
-    request = InfillRequest("word = other_word + third_word\n", "", project_text=near.name)
+    assert most <= snippets.PIECE_LINES // snippets.CHUNK_STEP
+    request = InfillRequest("word = other_word + third_word\n", "", project_name=near.name)
     found = retriever.retrieve(request, everything)
     assert len(found) <= 4 * CANDIDATES
     assert all(len(snippet.text.split("\n")) <= CHUNK_LINES and len(snippet.text) < 3_000 for snippet in found)
