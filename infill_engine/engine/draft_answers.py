@@ -33,4 +33,4 @@ def answer_from_drafts(request: InfillRequest) -> Answer:
 @cache
 def calibration_of_retrieval() -> Calibration:
     """Return the calibration fitted to retrieved texts that no model has scored."""
-    return Calibration.from_json(CALIBRATION.read_text())
+    return Calibration.from_json(CALIBRATION.read_text(encoding="utf-8"))

@@ -90,4 +90,4 @@ def calibration_of(name: str) -> Calibration:
     path = trained_folder(folder) / CALIBRATION
     if not path.is_file() and (folder.is_file() or source_of(folder, folder) is not None):  # a file is a GGUF file
         path = TRUNK_FOLDER / CALIBRATION
-    return Calibration.from_json(path.read_text()) if path.is_file() else Calibration()
+    return Calibration.from_json(path.read_text(encoding="utf-8")) if path.is_file() else Calibration()

@@ -1,7 +1,8 @@
 """A compiled graph is kept, made again if it is damaged, and not needed."""
 
+import locale
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from unittest.mock import Mock
@@ -149,6 +150,15 @@ def test_a_folder_that_cannot_be_written_is_named_and_the_model_loads(trunk: Pat
     assert module.load_trunk(ShardsSource(trunk, trunk), "cpu", ModelSettings(), silent).user_message == ""
 
 
+@pytest.fixture
+def same_locale() -> Iterator[None]:
+    """OpenVINO sets another locale while it writes a graph. Of two threads, the last one restores the wrong one."""
+    before = locale.setlocale(locale.LC_ALL)
+    yield
+    locale.setlocale(locale.LC_ALL, before)
+
+
+@pytest.mark.usefixtures("same_locale")
 def test_two_engines_prepare_at_once(trunk: Path) -> None:
     with ThreadPoolExecutor(2) as pool:
         np.testing.assert_array_equal(*pool.map(load, [trunk, trunk]))
